@@ -11,7 +11,7 @@ from typing import Any
 
 import benchmarks
 
-WIDTH, LEAST = 36, 9
+WIDTH, MIN_WIDTH = 36, 9
 """Of the names at the left, and of a column."""
 
 
@@ -53,10 +53,10 @@ def rendered(result: Mapping[str, Any], margin: str = "") -> Iterator[str]:
         alike = [row for row in rows.values() if isinstance(row, Mapping)]
         if alike and all(row.keys() == alike[0].keys() for row in alike) and len(alike) == len(rows):
             yield f"{margin}{name:{WIDTH}}" + "".join(
-                f"{head:>{max(len(head) + 2, LEAST)}}" for head in map(str, alike[0])
+                f"{head:>{max(len(head) + 2, MIN_WIDTH)}}" for head in map(str, alike[0])
             )
             for own, row in rows.items():
-                cells = (f"{_shown(cell):>{max(len(str(head)) + 2, LEAST)}}" for head, cell in row.items())
+                cells = (f"{_shown(cell):>{max(len(str(head)) + 2, MIN_WIDTH)}}" for head, cell in row.items())
                 yield f"{margin}  {own!s:{WIDTH - 2}}" + "".join(cells)
         elif rows and isinstance(value, Mapping):
             yield f"{margin}{name}"

@@ -40,8 +40,8 @@ from pincite.core.export.manifest import (
 from pincite.core.export.proof import prove
 from pincite.core.store.library import sha256_of
 
-SHORTEST, LONGEST = 30, 300
-LEAST_TEXT, CITED_OF_A_PAGE = 200, 3
+MIN_LENGTH, MAX_LENGTH = 30, 300
+MIN_TEXT, CITED_OF_A_PAGE = 200, 3
 SCANNED = 10
 """Pages without a text layer that are recognised and cited, at most: each takes seconds."""
 
@@ -163,7 +163,7 @@ def _pages(
             if page.status is PageStatus.EMPTY and scanned < SCANNED:
                 scanned += 1
                 page = next(iter(reader.recognise(path, [page.page_index])))
-            if page.status in (PageStatus.TEXT, PageStatus.OCR) and len(page.text) >= LEAST_TEXT and page.words:
+            if page.status in (PageStatus.TEXT, PageStatus.OCR) and len(page.text) >= MIN_TEXT and page.words:
                 yield path, page
 
 
@@ -174,7 +174,7 @@ def _again(pages: Sequence[tuple[Path, Page]], wanted: int) -> list[tuple[Path, 
 def _stretch(page: Page, chance: random.Random) -> tuple[int, int]:
     """From the beginning of a word to the end of one."""
     first = chance.randrange(len(page.words))
-    start, most = page.words[first].start, chance.randint(SHORTEST, LONGEST)
+    start, most = page.words[first].start, chance.randint(MIN_LENGTH, MAX_LENGTH)
     return start, max(word.end for word in page.words[first:] if word.end <= max(start + most, page.words[first].end))
 
 

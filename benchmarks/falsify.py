@@ -29,7 +29,7 @@ from pincite.core.text.sentences import split_sentences
 
 SAMPLES = Path(__file__).parents[1] / "data" / "samples"
 WRITTEN_DOCUMENTS = 40
-FEWEST_WORDS, MOST_WORDS = 5, 60
+MIN_WORDS, MAX_WORDS = 5, 60
 _FIGURE = re.compile(r"(?<![\w.,-])\d+(?:,\d+)*(?:\.\d+)?(?![\w-])")
 _UNITS = (("days", "months"), ("day", "month"), ("months", "weeks"), ("month", "week"), ("years", "months"),
           ("year", "quarter"), ("weeks", "days"), ("hours", "minutes"), ("percent", "basis points"), ("km", "miles"),
@@ -109,7 +109,7 @@ def statements_of(passage: Passage, rng: random.Random) -> Iterator[Statement]:
     figures = sorted({match.group() for match in _FIGURE.finditer(passage.text)})
     for span in split_sentences(passage.text):
         text = " ".join(passage.text[span.start : span.end].split())
-        if not (is_claim(text) and FEWEST_WORDS <= len(text.split()) <= MOST_WORDS):
+        if not (is_claim(text) and MIN_WORDS <= len(text.split()) <= MAX_WORDS):
             continue
         yield Statement(text, evidence, "unchanged", true=True)
         for form, told in restatements(text, rng):

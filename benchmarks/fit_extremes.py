@@ -18,7 +18,7 @@ from pincite.core.figures.extremes import KINDS, Column, ExtremeWeights, asked_c
 
 OUTPUT = Path(__file__).parents[1] / "core" / "figures" / "extremes.json"
 SOURCE = "wtq"
-FEWEST_USES = 8
+MIN_USES = 8
 STRENGTH = 0.2
 FOLDS = 5
 ALIKE = (
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     columns = [(one, column) for one in asked if (column := asked_column(one.question, [one.table]))]
     kinds = np.array([_kind(one, column) for one, column in columns])
     uses = Counter(name for _, column in columns for name in column.features)
-    rows = [{n: v for n, v in column.features.items() if uses[n] >= FEWEST_USES} for _, column in columns]
+    rows = [{n: v for n, v in column.features.items() if uses[n] >= MIN_USES} for _, column in columns]
     tables = np.unique([str(id(one.table)) for one, _ in columns], return_inverse=True)[1]
     chances = _left_out(rows, kinds, tables)
     weights = _fit(rows, kinds)

@@ -28,7 +28,7 @@ from benchmarks.measures import Question, mean, read_questions
 from benchmarks.training_folder import ONE_DOCUMENT
 from pincite.core.domain.logistic import LogisticModel
 from pincite.core.judge.confidence import calibration_error, reliability, threshold_effects
-from pincite.core.models.quoting import LEAST_ANSWERED
+from pincite.core.models.quoting import MIN_ANSWERED
 from pincite.core.models.selection import Measured, Models, Scored, Skill, measure_answer, measure_units, reader_of
 from pincite.core.search.plan import plan_question
 from pincite.core.text.questions import asks_for_a_fact, is_english
@@ -267,7 +267,7 @@ def weighed_elsewhere(samples: Sequence[Asked]) -> dict[str, list[tuple[Asked, b
     return told
 
 
-def left_out(samples: Sequence[Asked], least: float = LEAST_ANSWERED) -> dict[str, Any]:
+def left_out(samples: Sequence[Asked], least: float = MIN_ANSWERED) -> dict[str, Any]:
     """Each source by models that have seen none of it; of all of them, what is shown against what is right."""
     told = weighed_elsewhere(samples)
     everything = [row for rows in told.values() for row in rows]

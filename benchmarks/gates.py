@@ -38,11 +38,11 @@ FOLDS = 5
 OTHERS = 5
 """Tables of the same source that a question is asked of beside its own, or instead."""
 OTHERS_ALONE = 0.4
-FEWEST_USES = 30
-LEAST_TELLING = 0.05
+MIN_USES = 30
+MIN_TELLING = 0.05
 """Words that weigh less are left out."""
 KINDS_STRENGTH, GATE_STRENGTH = 3.0, 1.0
-LEAST_SPREAD = 0.1
+MIN_SPREAD = 0.1
 """So that what hardly any case has is not weighed heavily."""
 EVERY = 10**6
 """Questions; cells of words are seldom asked for so."""
@@ -230,7 +230,7 @@ def fit_sums(cases: Sequence[Case]) -> LogisticModel:
 def fit_gate(cases: Sequence[Case], names: Sequence[str]) -> LogisticModel:
     rows = np.array([[case.features.get(name, 0.0) for name in names] for case in cases])
     right = np.array([case.right for case in cases])
-    middle, spread = rows.mean(axis=0), np.maximum(rows.std(axis=0), LEAST_SPREAD)
+    middle, spread = rows.mean(axis=0), np.maximum(rows.std(axis=0), MIN_SPREAD)
     scaled = np.hstack([(rows - middle) / spread, np.ones((len(rows), 1))])
     found = _fitted(csr_matrix(scaled), right, GATE_STRENGTH)
     weights = found[:-1] / spread
@@ -299,7 +299,7 @@ def fit_kinds(directory: Path, questions: Mapping[str, Sequence[dict[str, Any]]]
 
 
 def _kinds_of(labelled: Sequence[tuple[str, str, bool]]) -> LogisticModel:
-    counter = CountVectorizer(analyzer=kind_words, binary=True, min_df=FEWEST_USES)
+    counter = CountVectorizer(analyzer=kind_words, binary=True, min_df=MIN_USES)
     matrix = counter.fit_transform([question for _, question, _ in labelled])
     weights = _fitted(matrix, np.array([figure for *_, figure in labelled]), KINDS_STRENGTH)
     return LogisticModel(0.0, dict(zip(counter.get_feature_names_out(), weights.tolist(), strict=True)))
@@ -323,7 +323,7 @@ def kinds_measured(directory: Path, questions: Mapping[str, Sequence[dict[str, A
 
 
 def write(gates: Gates, path: Path) -> None:
-    telling = {word: weight for word, weight in gates.kinds.weights.items() if abs(weight) >= LEAST_TELLING}
+    telling = {word: weight for word, weight in gates.kinds.weights.items() if abs(weight) >= MIN_TELLING}
     written = {
         "kinds": LogisticModel(gates.kinds.bias, telling).to_json(2),
         "cell": gates.cell.to_json(3),

@@ -1,10 +1,10 @@
 """Is an answer right? A headline against a reference answer, by rule: no model, and the same tomorrow.
 
 The kind of the reference decides. *Figure*: the text states it, within 1 % after scale (`stated.agree`), in
-LONGEST_HEADLINE words at most, not as one of a row of figures without a word between them, and beside at most three
+MAX_HEADLINE words at most, not as one of a row of figures without a word between them, and beside at most three
 other figures. *Date*: every part that the reference gives. *Yes/no*: the text begins with it. *List*: F1 of the items,
-found word for word or item by item, is LEAST_F1. *Name or phrase*: F1 of the terms that the question does not hold is
-LEAST_F1, or the words of the reference stand in a text of one sentence and LONGEST_SENTENCE words at most.
+found word for word or item by item, is MIN_F1. *Name or phrase*: F1 of the terms that the question does not hold is
+MIN_F1, or the words of the reference stand in a text of one sentence and MAX_SENTENCE_LENGTH words at most.
 What explains at length is graded in `prose_grading`.
 """
 
@@ -23,10 +23,10 @@ from pincite.core.text.quotations import NormalizedText
 from pincite.core.text.sentences import split_sentences
 from pincite.core.text.terms import content_terms, words
 
-LEAST_F1 = 0.6
-LONGEST_HEADLINE = 60
-LONGEST_SENTENCE = 30
-SHORTEST_SENTENCE = 8
+MIN_F1 = 0.6
+MAX_HEADLINE = 60
+MAX_SENTENCE_LENGTH = 30
+MIN_SENTENCE_LENGTH = 8
 FEW_TERMS = 3
 """New words beside a figure that leave it the substance of a reference ("Adj. EBITDA was $2,018mn")."""
 MANY_TERMS = 10
@@ -91,7 +91,7 @@ def grade(question: str, reference: str, headline: str) -> bool:
     """Say whether a headline is right."""
     wanted = read_reference(question, reference)
     text = " ".join(headline.split())
-    if not text or len(text.split()) > max(LONGEST_HEADLINE, 2 * len(wanted.text.split())):
+    if not text or len(text.split()) > max(MAX_HEADLINE, 2 * len(wanted.text.split())):
         return False
     match wanted.kind:
         case ReferenceKind.FIGURE:
@@ -101,7 +101,7 @@ def grade(question: str, reference: str, headline: str) -> bool:
         case ReferenceKind.YES_NO:
             return polarity(wanted.text) == polarity(text)
         case ReferenceKind.LIST:
-            return list_f1(question, wanted.items, text) >= LEAST_F1
+            return list_f1(question, wanted.items, text) >= MIN_F1
         case _:
             return _names(question, wanted.text, text)
 
@@ -212,12 +212,12 @@ def polarity(text: str) -> str:
 
 def _names(question: str, reference: str, text: str) -> bool:
     named = names_told(question, reference)
-    if len(named & set(content_terms(text))) < LEAST_F1 * len(named):
+    if len(named & set(content_terms(text))) < MIN_F1 * len(named):
         return False
     wanted, given = _new_terms(question, reference, reference), _new_terms(question, text, reference)
-    if token_f1(wanted, given) >= LEAST_F1:
+    if token_f1(wanted, given) >= MIN_F1:
         return True
-    if len(split_sentences(text)) != 1 or len(text.split()) > LONGEST_SENTENCE:
+    if len(split_sentences(text)) != 1 or len(text.split()) > MAX_SENTENCE_LENGTH:
         return False
     new = set(content_terms(reference)) - set(content_terms(question))
     return bool(named) or (bool(new) and stands(reference, text))
@@ -226,7 +226,7 @@ def _names(question: str, reference: str, text: str) -> bool:
 def names_told(question: str, reference: str) -> set[str]:
     """The names with which a whole sentence answers "which"; the rest of the sentence only explains them."""
     sentence = reference[: split_sentences(reference)[0].end] if reference else ""
-    if not _ASKS_WHICH.search(question) or len(sentence.split()) < SHORTEST_SENTENCE:
+    if not _ASKS_WHICH.search(question) or len(sentence.split()) < MIN_SENTENCE_LENGTH:
         return set()
     named = (match.group() for match in _NAME.finditer(sentence) if match.start() or " " in match.group())
     return {term for name in named for term in content_terms(name)} - set(content_terms(question))
@@ -257,4 +257,4 @@ def _same_item(item: str, piece: str, asked: Asked) -> bool:
     wanted, given = figures(item), figures(piece)
     if len(wanted) == 1 and len(item) - len(wanted[0].text.strip()) <= 2:
         return any(agree(wanted[0], one, asked) for one in given)
-    return token_f1(content_terms(item), content_terms(piece)) >= LEAST_F1
+    return token_f1(content_terms(item), content_terms(piece)) >= MIN_F1

@@ -33,7 +33,7 @@ from pincite.core.domain.errors import (
 from pincite.core.domain.settings import Settings
 
 HANG_SECONDS = 30.0
-LEAST_RECALL = 0.8
+MIN_RECALL = 0.8
 REFERENCE_PAGES = 10
 REFERENCE_SECONDS = 60.0
 OUTCOMES: Mapping[type[DocumentError], str] = {
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "hangs": sum(result.seconds > HANG_SECONDS for result in results),
         "wrong_messages": sum(bool(result.wrong) for result in results),
         "recall_median": round(statistics.median(recalls), 4) if recalls else None,
-        "unexplained_below_0_8": sum(recall < LEAST_RECALL for recall in _unexplained(results)),
+        "unexplained_below_0_8": sum(recall < MIN_RECALL for recall in _unexplained(results)),
         "outcomes": dict(Counter(result.outcome for result in results).most_common()),
         "results": [_row(result) for result in results],
     }
@@ -104,7 +104,7 @@ def _row(result: Result) -> dict[str, Any]:
     remarks = [result.message]
     if result.wrong:
         remarks.append(f"WRONG: {result.wrong}")
-    if result.recall is not None and result.recall < LEAST_RECALL:
+    if result.recall is not None and result.recall < MIN_RECALL:
         remarks.append(f"recall {result.recall:.2f}")
     return {
         "path": result.path,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from benchmarks.grading import (
     FEW_TERMS,
-    LEAST_F1,
+    MIN_F1,
     Reference,
     ReferenceKind,
     alternatives,
@@ -23,7 +23,7 @@ from pincite.core.judge.claims import declines
 from pincite.core.text.sentences import split_sentences
 from pincite.core.text.terms import content_terms
 
-LEAST_TERMS = 0.45
+MIN_TERMS = 0.45
 """Of what a phrase adds to the question, prose that says the same in its own words holds so much."""
 MANY_NAMES = 3
 """A reference that adds so many names is one of names; the rest of it is how it puts them."""
@@ -63,7 +63,7 @@ def grade_prose(question: str, reference: str, answer: str) -> bool:
         case ReferenceKind.YES_NO:
             return _comes_out(question, sentences) == polarity(wanted.text) and _fits(question, wanted.text, answer)
         case ReferenceKind.LIST:
-            return sum(stands(item, answer) for item in wanted.items) >= LEAST_F1 * len(wanted.items)
+            return sum(stands(item, answer) for item in wanted.items) >= MIN_F1 * len(wanted.items)
         case _:
             return _says(question, wanted.text, sentences)
 
@@ -121,15 +121,15 @@ def _says(question: str, reference: str, sentences: Sequence[str]) -> bool:
     answer = " ".join(sentences)
     given = set(content_terms(answer))
     if named := names_told(question, reference):
-        return len(named & given) >= LEAST_F1 * len(named)
+        return len(named & given) >= MIN_F1 * len(named)
     names = _names_of(reference) - asked
     if len(names) >= MANY_NAMES:
-        return len(names & given) >= LEAST_F1 * len(names)
+        return len(names & given) >= MIN_F1 * len(names)
     core = reference[: split_sentences(reference)[0].end]
     wanted = {term for term in content_terms(core) if not term[0].isdigit()} - asked or said - asked
     amounts = [one for one in figures(core) if not is_year(one) and one.value not in asked_of(question).values]
     held = sum(states([one], answer, asked_of(question), singled_out=False) for one in amounts)
-    return len(wanted & given) >= LEAST_TERMS * len(wanted) and 2 * held >= len(amounts)
+    return len(wanted & given) >= MIN_TERMS * len(wanted) and 2 * held >= len(amounts)
 
 
 def _names_of(text: str) -> set[str]:

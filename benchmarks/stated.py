@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pincite.core.text.numbers import Quantity, quantities, stated_measure
 
 TOLERANCE = 0.01
-MOST_RIVALS = 3
+MAX_RIVALS = 3
 """Other figures that a text may state beside the one that is asked for, without leaving open which is meant."""
 ROW = 3
 """So many figures with no word between them are a row of a table: none of them is singled out."""
@@ -61,7 +61,7 @@ def is_year(quantity: Quantity) -> bool:
 def states(wanted: Sequence[Quantity], text: str, asked: Asked, *, singled_out: bool = True) -> bool:
     """Say whether a text states every wanted figure.
 
-    Where it must be singled out, none may stand in a row of figures only, and the text may hold MOST_RIVALS other
+    Where it must be singled out, none may stand in a row of figures only, and the text may hold MAX_RIVALS other
     figures at most; years, figures of the question and what stands before an equals sign are not counted.
     """
     falling = asked.falling or bool(FALLING.search(text))
@@ -78,7 +78,7 @@ def states(wanted: Sequence[Quantity], text: str, asked: Asked, *, singled_out: 
     if any(all(figure.text.strip() in in_row for figure in matches) for matches in found.values()):
         return False
     taken = {figure.value for matches in found.values() for figure in matches}
-    return len(_rivals(text, asked) - taken) <= MOST_RIVALS
+    return len(_rivals(text, asked) - taken) <= MAX_RIVALS
 
 
 def agree(wanted: Quantity, given: Quantity, asked: Asked, *, falling: bool = False) -> bool:

@@ -29,7 +29,7 @@ from pincite.core.text.terms import words
 
 SOURCES = {"aitqa": ("aitqa",), "tatqa": ("tatqa-dev", "tatqa-test"), "wtq": ("wtq-train", "wtq-test")}
 MAY_SHIP = ("tatqa", "wtq")
-FEWEST_USES = 30
+MIN_USES = 30
 """A word of fewer questions than this is not weighed."""
 STRENGTH, WORDS_STRENGTH = 3.0, 15.0
 """Penalties of the weights of measures and of words."""
@@ -117,7 +117,7 @@ def fit(asked: Sequence[Asked]) -> Weights:
     """Weights under which the right cells are likeliest among all cells of their table."""
     bags = [set(words(one.question.lower())) for one in asked]
     uses = Counter(word for bag in bags for word in bag)
-    vocabulary = sorted(word for word, count in uses.items() if count >= FEWEST_USES)
+    vocabulary = sorted(word for word, count in uses.items() if count >= MIN_USES)
     sums = _sums(asked, bags, {word: number for number, word in enumerate(vocabulary)})
     spread = sums.measures.std(axis=0) + 1e-9
     scaled = sums.measures / spread

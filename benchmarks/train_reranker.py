@@ -29,7 +29,7 @@ GIVEN = {"document match": 1.5, "numbered section": 3.0, "top section": 3.0, "pa
 """Weights that are set: documents made of paragraphs have neither companies nor headings that could teach them."""
 ANCHORS = ((0.84, 0.50), (0.60, 0.99))
 """Score, and the share of evidence in unseen documents that reaches it."""
-MOST_SAMPLES = 600
+MAX_SAMPLES = 600
 """Searches that the model is learned from; the anchors and what is reported come from the others too."""
 FLOORS = (0.50, 0.55, 0.60, 0.65, 0.70, 0.80)
 
@@ -142,7 +142,7 @@ def learn(samples: Sequence[Sample]) -> LogisticModel:
     Only pages are labelled; which passage of a page holds the evidence is what the model of the round before says.
     """
     scores = [-np.arange(len(sample.pages), dtype=np.float64) for sample in samples]
-    chosen = random.Random(0).sample(range(len(samples)), min(MOST_SAMPLES, len(samples)))
+    chosen = random.Random(0).sample(range(len(samples)), min(MAX_SAMPLES, len(samples)))
     samples, scores = [samples[place] for place in chosen], [scores[place] for place in chosen]
     model = LogisticModel(0.0, {})
     for _ in range(ROUNDS):

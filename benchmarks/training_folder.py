@@ -23,7 +23,7 @@ from fpdf import FPDF
 from benchmarks.reader.examples import part_of
 
 PAGE_CHARACTERS = 2_600
-MOST_PAGES = 24
+MAX_PAGES = 24
 TABLES_OF_A_REPORT = 16
 SEEN = 40
 """Characters on both sides of a context's middle; where they stand already, so does the context."""
@@ -239,14 +239,14 @@ def _reading_documents(source: Source, rows: Iterable[Row]) -> Iterator[tuple[st
             held.append(context)
             questions += about
         sheets.append(Sheet(tuple(held), (), tuple(questions)))
-        yield _file_name(key, source.language), sheets[:MOST_PAGES]
+        yield _file_name(key, source.language), sheets[:MAX_PAGES]
 
 
 def _gathered_documents(source: Source, rows: Iterable[Row]) -> Iterator[tuple[str, list[Sheet]]]:
     """Paragraphs of as many documents as have a page in one."""
     alone = [own[0] for _, own in _by_key(rows)]
-    for number in range(min(source.documents, len(alone) // MOST_PAGES)):
-        group = alone[number * MOST_PAGES : (number + 1) * MOST_PAGES]
+    for number in range(min(source.documents, len(alone) // MAX_PAGES)):
+        group = alone[number * MAX_PAGES : (number + 1) * MAX_PAGES]
         name = f"{source.name}-{source.language}-{number}.pdf"
         yield name, [Sheet((row["context"],), (), (_asked(row),)) for row in group]
 

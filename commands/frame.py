@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ANSWERED, FAILED, USAGE, FLAGGED, INTERRUPTED = 0, 1, 2, 3, 130
 LOG_BYTES = 1_000_000
-LONGEST_SUMMARY = 200
+MAX_SUMMARY_LENGTH = 200
 """Characters of what the list of commands says of one."""
 LOGGERS = ("pincite",)
 _DATA_DIR = f"{__name__}.data_dir"
@@ -45,9 +45,9 @@ class Command(click.Command):
         super().__init__(*arguments, **options)
         self.params.append(data_dir_option())
 
-    def get_short_help_str(self, limit: int = LONGEST_SUMMARY) -> str:
+    def get_short_help_str(self, limit: int = MAX_SUMMARY_LENGTH) -> str:
         """Whole, over as many lines as it takes; click would cut it to one."""
-        return super().get_short_help_str(LONGEST_SUMMARY)
+        return super().get_short_help_str(MAX_SUMMARY_LENGTH)
 
 
 class EngineName(click.ParamType[str]):

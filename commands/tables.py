@@ -18,7 +18,7 @@ _COLUMNS = (
     *("text", "value", "unit", "scale", "left", "top", "right", "bottom"),
 )
 _OPENS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_MOST_CHARACTERS = 32_767
+_MAX_CHARACTERS = 32_767
 """A spreadsheet's cell holds no more."""
 
 
@@ -150,7 +150,7 @@ def _plain(cell: "Cell") -> Any:
 def _write(sheet: Any, row: int, column: int, value: Any) -> None:
     """Text as text and never as a formula, numbers as numbers."""
     if isinstance(value, str):
-        sheet.write_string(row, column, value[:_MOST_CHARACTERS])
+        sheet.write_string(row, column, value[:_MAX_CHARACTERS])
     else:
         sheet.write_number(row, column, value)
 

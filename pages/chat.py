@@ -29,8 +29,8 @@ SLOT = "chat_page"
 MODES = {Mode.AUTO: "Auto", Mode.DOCUMENTS: "Documents", Mode.CHAT: "Chat"}
 WHEN = {Mode.AUTO: "When a question asks for it", Mode.DOCUMENTS: "Always", Mode.CHAT: "Never"}
 TURNS_A_PAGE = 20
-MOST_CARDS = 3
-LONGEST_MODEL = 24
+MAX_CARDS = 3
+MAX_MODEL_LENGTH = 24
 TO_PROSE = "For answers in prose, connect a language model in the settings."
 SAMPLE_QUESTION = "What is the penalty for late payment?"
 
@@ -168,14 +168,14 @@ def draw_welcome(
         st.info(f"Answers quote your documents word for word. {why}", icon=":material/format_quote:")
     chosen = chosen_documents(session)
     searched = [one for one in documents if one.searchable and (not chosen or one.id in chosen)]
-    for document in searched[:MOST_CARDS]:
+    for document in searched[:MAX_CARDS]:
         st.markdown(
             f":material/description: **{escape(document.name)}** :small[{escape(about_document(app, document))}]"
         )
-    if searched[MOST_CARDS:]:
-        st.caption(f"and {count(len(searched) - MOST_CARDS, 'more document')}")
+    if searched[MAX_CARDS:]:
+        st.caption(f"and {count(len(searched) - MAX_CARDS, 'more document')}")
     if searched:
-        ready = [one for one in searched[:MOST_CARDS] if one.status is DocumentStatus.READY]
+        ready = [one for one in searched[:MAX_CARDS] if one.status is DocumentStatus.READY]
         watched = not app.suggestions.known(ready)
         draw = st.fragment(draw_suggestions, run_every=1.0 if watched else None)
         draw(app, session, ready, watched)
@@ -230,7 +230,7 @@ def draw_mode(app: Pincite, key: str) -> Mode:
     if st.session_state.get(key) not in modes:
         st.session_state[key] = Mode.AUTO  # also where the model went away, and chatting with it
     chosen = MODES[st.session_state[key]]
-    with st.popover(f"{chosen} · {escape(shorten(engine.model or 'quoting', LONGEST_MODEL))}", key="mode"):
+    with st.popover(f"{chosen} · {escape(shorten(engine.model or 'quoting', MAX_MODEL_LENGTH))}", key="mode"):
         mode = st.radio("Search the documents", modes, format_func=lambda one: MODES[one], key=key,
                         captions=[WHEN[one] for one in modes])  # fmt: skip
         written = st.radio("Written by", writers, writers.index(writer), format_func=escape,

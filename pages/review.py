@@ -31,7 +31,7 @@ EVERYTHING = TurnFilter(TurnStatus.FLAGGED)
 AGES = {"Any time": 0, "Last day": 1, "Last 7 days": 7, "Last 30 days": 30}
 LINES_A_PAGE = 50
 TALLEST = "review_queue_lines"
-LONGEST_QUESTION = 300
+MAX_QUESTION_LENGTH = 300
 DECISIONS_A_PAGE = 20
 DECIDED_ICONS = {
     ReviewDecision.APPROVED: ":material/check_circle:",
@@ -145,7 +145,7 @@ def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[st
     draft = app.reviews.draft(turn.id)
     editing = draft is not None or st.session_state.get(deciding.EDITING) == turn.id
     with st.container(key=BAR, gap="xsmall"):
-        st.markdown(f"**{escape_lines(shorten(turn.question, LONGEST_QUESTION))}**")
+        st.markdown(f"**{escape_lines(shorten(turn.question, MAX_QUESTION_LENGTH))}**")
         with row():
             if editing:
                 draw_editing_bar(app, turn, draft)
@@ -195,7 +195,7 @@ def draw_editing_bar(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> Non
 
 
 def draw_draft(turn: Turn, *, editing: bool) -> None:
-    if len(turn.question) > LONGEST_QUESTION:  # the bar has only its beginning
+    if len(turn.question) > MAX_QUESTION_LENGTH:  # the bar has only its beginning
         st.markdown(escape_lines(turn.question))
     each = "{}" if len(turn.reasons) == 1 else "- {}"
     reasons = "\n".join(each.format(escape(reason)) for reason in turn.reasons)

@@ -14,8 +14,8 @@ from pathlib import Path
 from pincite.core.domain.errors import SettingsError
 from pincite.core.domain.writing import NOT_OURS, write_whole
 
-SHORTEST = 12
-LONGEST = 1024
+MIN_LENGTH = 12
+MAX_LENGTH = 1024
 ATTEMPTS = 5
 WINDOW_SECONDS = 300.0
 CLIENTS = 1000
@@ -50,8 +50,8 @@ class Passphrase:
 
     def choose(self, text: str) -> None:
         """Raises SettingsError for one that is too short."""
-        if not SHORTEST <= len(text.strip()) <= LONGEST:
-            hint = f"Use at least {SHORTEST} characters; a few words that nobody would guess are best."
+        if not MIN_LENGTH <= len(text.strip()) <= MAX_LENGTH:
+            hint = f"Use at least {MIN_LENGTH} characters; a few words that nobody would guess are best."
             raise SettingsError("The passphrase was not changed.", hint=hint)
         salt = secrets.token_bytes(16)
         write_whole(self._path, json.dumps({"salt": salt.hex(), "hash": _hash(text, salt).hex()}))
@@ -59,7 +59,7 @@ class Passphrase:
     def matches(self, text: str) -> bool:
         """Raises SettingsError when there is none to match."""
         salt, right = self._stored()
-        return len(text) <= LONGEST and secrets.compare_digest(_hash(text, salt), right)
+        return len(text) <= MAX_LENGTH and secrets.compare_digest(_hash(text, salt), right)
 
     async def admits(self, text: str, client: str) -> bool:
         """Check an attempt from a client's address, one at a time. Raises TooManyAttempts."""

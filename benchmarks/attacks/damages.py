@@ -29,7 +29,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("ask", "--engine", "quoting", QUESTIONS[1]),
     ("repair",),
 )
-LEAST = 25
+MIN_TRIALS = 25
 """Damages to be tried where the machine is slow, for half as long again as was asked."""
 TABLES = {
     "documents": "SELECT id, name, page_count FROM documents",
@@ -83,7 +83,7 @@ def campaign(budget_seconds: float, chosen: Sequence[str] = ()) -> Iterator[Outc
     with tempfile.TemporaryDirectory(prefix="pincite-damages-") as folder, _surroundings():
         template = make_template(Path(folder))
         for number, (name, base, damage) in enumerate(_plan(template)):
-            if time.monotonic() > deadline + (budget_seconds / 2 if number < LEAST else 0):
+            if time.monotonic() > deadline + (budget_seconds / 2 if number < MIN_TRIALS else 0):
                 return
             if not chosen or name in chosen:
                 yield _attack(name, base, damage, template, Path(folder) / f"attack-{number}")

@@ -480,7 +480,7 @@ LIMIT_SECONDS = 2.0
 SLACK_SECONDS = 20.0
 """What a busy machine may add to the limits of the few calls that one way makes."""
 STOP_SECONDS = 1.0
-MOST_GROWTH_MIB = 200
+MAX_GROWTH_MIB = 200
 QUESTION = "What interest do overdue amounts bear?"
 STOPPED_IN = (
     *("never-answers", "half-closes", "hangs-in-the-status-line", "hangs-in-the-headers", "hangs-before-the-body"),
@@ -672,7 +672,7 @@ def run(budget_seconds: float) -> dict[str, int | float]:
         "hostile_server": len({name for name, _ in met}),
         "hostile_cases": len(met),
         "hostile_stops": len(stops),
-        "unbounded": faults(met, "unbounded") + (growth > MOST_GROWTH_MIB),
+        "unbounded": faults(met, "unbounded") + (growth > MAX_GROWTH_MIB),
         "stuck": faults(stops, "stuck"),
         "hostile_tracebacks": faults(met, "traceback"),
         "hostile_harm": faults(met, "harm"),

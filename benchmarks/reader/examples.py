@@ -20,12 +20,12 @@ from pincite.core.text.e5_file import E5File
 from pincite.core.text.installed import TOKENIZER_FILE, verified_file
 from pincite.core.text.terms import content_terms
 
-MOST_TOKENS = 224
-MOST_QUESTION_TOKENS = 48
+MAX_TOKENS = 224
+MAX_QUESTION_TOKENS = 48
 ELSEWHERE, CUT = 0.5, 0.35
 """Shares of answerable questions that are also put to another context of the same document, and to their own without
 the sentence or line that answers."""
-LEAST_LEFT = 80
+MIN_LEFT = 80
 """Characters of a context without its answer."""
 LEFT_OUT = frozenset({"clapnq-dev", "wtq-test"})
 """Whole sentences from a collection that this project is measured on; tables that quoting is measured on."""
@@ -36,7 +36,7 @@ FORMS = (CELL_BORDER, CELL_BORDER, "  ", RECORDS)
 """What parts a row's cells; of records each cell has a line, behind its column's heading."""
 _BORDER = re.compile(r"(?<=\S)(?: {2,}| \| )(?=\S)")
 """Between the cells of what was written for this."""
-MOST_TABLE_CHARACTERS = 1400
+MAX_TABLE_CHARACTERS = 1400
 FILES = ("reading.jsonl.gz", "reading.contracts.jsonl.gz", "tables.jsonl.gz")
 OF_LANGUAGES = ("reading.languages.jsonl.gz", "reading.japanese.jsonl.gz")
 OF_OUR_OWN = Path(__file__).parent / "ordinary.jsonl.gz"
@@ -44,7 +44,7 @@ OF_OUR_OWN = Path(__file__).parent / "ordinary.jsonl.gz"
 kind and of different parties."""
 OFTEN = 2
 """How often they are learned from, while all else is once."""
-MOST_OF_A_LANGUAGE = 3_000
+MAX_PER_LANGUAGE = 3_000
 """Of each source in another language than English."""
 
 
@@ -98,8 +98,8 @@ def english() -> Wording:
 
 
 def many_languages(stored: E5File) -> Wording:
-    """Multilingual E5's; each source in another language than English counts up to MOST_OF_A_LANGUAGE."""
-    return Wording(stored.tokenizer, stored.first, stored.between, (*FILES, *OF_LANGUAGES), MOST_OF_A_LANGUAGE)
+    """Multilingual E5's; each source in another language than English counts up to MAX_PER_LANGUAGE."""
+    return Wording(stored.tokenizer, stored.first, stored.between, (*FILES, *OF_LANGUAGES), MAX_PER_LANGUAGE)
 
 
 def part_of(key: str) -> str:
@@ -156,9 +156,9 @@ def _crossed(rows: Iterable[_Row]) -> Iterator[_Row]:
 
 def example_of(row: _Row, wording: Wording, chance: random.Random) -> Example | None:
     """None where the answer does not fit into a window."""
-    question = wording.tokenizer.encode(row.question, add_special_tokens=False).ids[:MOST_QUESTION_TOKENS]
+    question = wording.tokenizer.encode(row.question, add_special_tokens=False).ids[:MAX_QUESTION_TOKENS]
     context = wording.tokenizer.encode(row.context, add_special_tokens=False)
-    room = MOST_TOKENS - len(question) - 3
+    room = MAX_TOKENS - len(question) - 3
     span = _token_span(context, row.answer) if row.answer else None
     if row.answer and (span is None or span[1] - span[0] >= room):
         return None
@@ -265,7 +265,7 @@ def _laid_out(
     lines = [_line(table[0], row, form) for row in table]
     first = last = cell[0] if cell else 0
     size = len(lines[first][0])
-    while size < MOST_TABLE_CHARACTERS and (first > 0 or last + 1 < len(lines)):
+    while size < MAX_TABLE_CHARACTERS and (first > 0 or last + 1 < len(lines)):
         first, last = max(0, first - 1), min(len(lines) - 1, last + 1)
         size = sum(len(line) for line, _ in lines[first : last + 1])
     shown = [*(() if form == RECORDS else (0,)), *range(max(1, first), last + 1)]
@@ -322,5 +322,5 @@ def _cut(rows: Iterable[_Row], chance: random.Random) -> Iterator[_Row]:
         )
         after = min((at for mark in ENDS if (at := row.context.find(mark, end)) >= 0), default=len(row.context))
         left = f"{row.context[:before]}{row.context[after:].lstrip('.!?。！？')}"
-        if len(left) >= LEAST_LEFT and row.context[start:end].casefold() not in left.casefold():
+        if len(left) >= MIN_LEFT and row.context[start:end].casefold() not in left.casefold():
             yield replace(row, context=left, answer=None, answerable=False, bears=None)

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 from pincite.core.domain.documents import FURNITURE, Block, BlockKind
 
-FEWEST_PAGES, LAST_PLACE = 8, 20
+MIN_PAGES, LAST_PLACE = 8, 20
 """Of a document that has one, and pages at its beginning that it may stand on."""
-FEWEST_ENTRIES, SHARE, RISING = 6, 0.5, 0.9
+MIN_ENTRIES, SHARE, RISING = 6, 0.5, 0.9
 FRONT_MATTER = 30
 """Pages that are counted apart, so that a page's number and its place in the file differ."""
 _PAGE = re.compile(r"(?:\t|(?:[.…]\s?){3}) ?(\d{1,3})$")
@@ -21,11 +21,11 @@ def with_contents(text: str, blocks: Sequence[Block], page_index: int, page_coun
     pages = {at: int(found[1]) for at in body if (found := _entry(text[blocks[at].start : blocks[at].end]))}
     rising = sum(one <= other for one, other in pairwise(pages.values()))
     if (
-        page_count < FEWEST_PAGES
+        page_count < MIN_PAGES
         or page_index >= LAST_PLACE
-        or len(pages) < FEWEST_ENTRIES
+        or len(pages) < MIN_ENTRIES
         or rising < RISING * (len(pages) - 1)
-        or len(set(pages.values())) <= FEWEST_ENTRIES // 2
+        or len(set(pages.values())) <= MIN_ENTRIES // 2
         or max(pages.values()) > page_count + FRONT_MATTER
     ):
         return tuple(blocks)

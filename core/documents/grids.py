@@ -14,8 +14,8 @@ from pincite.core.domain.tables import Cell, Heading, Table
 from pincite.core.text.numbers import printed_figure, quantities, stated_measure, uses_decimal_comma
 
 Grid = Mapping[tuple[int, int], Cell]
-_MOST_HEAD_ROWS = 5
-_MOST_HEAD_COLUMNS = 3
+_MAX_HEAD_ROWS = 5
+_MAX_HEAD_COLUMNS = 3
 _YEAR = re.compile(r"(?:19|20)\d\d(?:\s*[*(].*)?")
 _NIL = frozenset("-–—")
 _SAME_EDGE = 0.004
@@ -35,7 +35,7 @@ def read_grid(
     *,
     caption: str = "",
     above: Table | None = None,
-    most_heads: int = _MOST_HEAD_ROWS,
+    most_heads: int = _MAX_HEAD_ROWS,
     heads: int | None = None,
 ) -> Table:
     """Make a table of cells with row, column and text.
@@ -116,7 +116,7 @@ def _head_rows(grid: Grid, row_count: int, column_count: int) -> int:
         len(_said(grid, row, column_count)) for row in range(first, row_count)
     )
     count = 1
-    while count < min(first, _MOST_HEAD_ROWS) and _goes_on(grid, count, column_count, of_figures=of_figures):
+    while count < min(first, _MAX_HEAD_ROWS) and _goes_on(grid, count, column_count, of_figures=of_figures):
         count += 1
     return count
 
@@ -128,7 +128,7 @@ def _head_columns(cells: Sequence[Cell], column_count: int, head_rows: int) -> i
     filled = Counter(cell.column for cell in body)
     first = next((column for column in range(1, column_count) if 2 * figures[column] > filled[column]), 1)
     words = all(not figures[column] for column in range(first))
-    return min(first if words and first <= _MOST_HEAD_COLUMNS else 1, max(column_count - 1, 0))
+    return min(first if words and first <= _MAX_HEAD_COLUMNS else 1, max(column_count - 1, 0))
 
 
 def _said(grid: Grid, row: int, column_count: int) -> list[Cell]:

@@ -12,9 +12,9 @@ MARK = (255, 226, 89)
 HIDDEN, HIDDEN_INK = (255, 224, 224), (178, 24, 24)
 """Red on pale red: nothing of it stands on the page."""
 _EDGE = (170, 176, 177)
-_LEAST_SIDE = 9.0
+_MIN_SIDE = 9.0
 """Pixels that hidden words are shown at least, so that tiny ones can be read."""
-_LEAST_WIDTH, _MOST_HEIGHT, _BESIDE, _ABOVE = 0.5, 0.2, 0.015, 0.003
+_MIN_WIDTH, _MAX_HEIGHT, _BESIDE, _ABOVE = 0.5, 0.2, 0.015, 0.003
 """Shares of a page's width or height that a cut shows, of the words and of what is around them."""
 SAME_LINE = 0.5
 """Share of a word's height that must overlap for it to continue a line's mark."""
@@ -46,9 +46,9 @@ def lines_of(image: bytes, page: Page, span: tuple[int, int]) -> bytes:
     boxes = (word.box for word in page.words if word.start < span[1] and word.end > span[0])
     if (around := Box.around(boxes)) is None:
         return image
-    left, top = min(around.left, 1 - _LEAST_WIDTH) - _BESIDE, around.top - _ABOVE
-    right = max(around.right, around.left + _LEAST_WIDTH) + _BESIDE
-    bottom = min(around.bottom, around.top + _MOST_HEIGHT) + _ABOVE
+    left, top = min(around.left, 1 - _MIN_WIDTH) - _BESIDE, around.top - _ABOVE
+    right = max(around.right, around.left + _MIN_WIDTH) + _BESIDE
+    bottom = min(around.bottom, around.top + _MAX_HEIGHT) + _ABOVE
     picture = Image.open(io.BytesIO(image))
     width, height = picture.size
     cut = (max(0, round(left * width)), max(0, round(top * height)),
@@ -64,11 +64,11 @@ def show_hidden(image: bytes, hidden: Sequence[HiddenText]) -> bytes:
     width, height = picture.size
     draw = ImageDraw.Draw(picture)
     for item in hidden:
-        left, top = min(item.box.left * width, width - _LEAST_SIDE), min(item.box.top * height, height - _LEAST_SIDE)
-        right = max(item.box.right * width, left + _LEAST_SIDE)
-        bottom = max(item.box.bottom * height, top + _LEAST_SIDE)
+        left, top = min(item.box.left * width, width - _MIN_SIDE), min(item.box.top * height, height - _MIN_SIDE)
+        right = max(item.box.right * width, left + _MIN_SIDE)
+        bottom = max(item.box.bottom * height, top + _MIN_SIDE)
         draw.rectangle((left, top, right, bottom), fill=HIDDEN, outline=HIDDEN_INK)
-        font = ImageFont.load_default(size=max(0.7 * (bottom - top), _LEAST_SIDE))
+        font = ImageFont.load_default(size=max(0.7 * (bottom - top), _MIN_SIDE))
         draw.text((left, top), item.text, fill=HIDDEN_INK, font=font)
     out = io.BytesIO()
     picture.save(out, "PNG")

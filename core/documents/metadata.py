@@ -17,7 +17,7 @@ _FIRST_PAGES = 3
 _OPENING = 5000
 """Characters in which a document says what it is."""
 _NEAR_THE_TOP = 1500
-_LONGEST = 200
+_MAX_LENGTH = 200
 _BY_A_PROGRAM = re.compile(r"^microsoft \w+\s*-\s*", re.I)
 _NO_TITLE = re.compile(
     r"^(?:untitled|\(?(?:anonymous|unspecified)\)?|document\d*|slide \d+|print|form \S+|(?:table of )?contents|index"
@@ -96,7 +96,7 @@ def describe(info: PdfInfo, first_pages: Sequence[Page], file_name: str) -> tupl
 
 def _own_title(info: PdfInfo) -> str | None:
     title = " ".join(_BY_A_PROGRAM.sub("", info.fields.get("title", "")).split())
-    return None if _NO_TITLE.search(title) else title[:_LONGEST]
+    return None if _NO_TITLE.search(title) else title[:_MAX_LENGTH]
 
 
 def _page_title(pages: Sequence[Page]) -> str | None:
@@ -108,13 +108,13 @@ def _page_title(pages: Sequence[Page]) -> str | None:
         for block in sorted(headings, key=lambda block: block.level):
             title = " ".join(page.text[block.start : block.end].split())
             if not _NO_TITLE.search(title):
-                return title[:_LONGEST]
+                return title[:_MAX_LENGTH]
     return None
 
 
 def _author(info: PdfInfo) -> str | None:
     author = " ".join(info.fields.get("author", "").split())
-    return None if _NOBODY.match(author) else author[:_LONGEST]
+    return None if _NOBODY.match(author) else author[:_MAX_LENGTH]
 
 
 def _period(text: str) -> str:

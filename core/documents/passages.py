@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pincite.core.domain.documents import FURNITURE, Block, BlockKind, OutlineEntry, Page, Passage
 
 TARGET_CHARACTERS = 700
-MOST_CHARACTERS = 900
-LONGEST_HEADING = 120
-MOST_HEADINGS = 8
+MAX_CHARACTERS = 900
+MAX_HEADING_LENGTH = 120
+MAX_HEADINGS = 8
 """The innermost of the headings in force that are indexed with a passage."""
-LONGEST_COLUMN_HEADS = 300
-FEWEST_CHARACTERS = 200
+MAX_COLUMN_HEADS_LENGTH = 300
+MIN_CHARACTERS = 200
 """A heading closes the passage before it only when that is at least this long."""
 
 _NUMBERED = re.compile(r"^\W*\d+(?:\.\d+)*\.?\s+")
@@ -33,11 +33,11 @@ class HeadingTrail:
 
     def enter(self, title: str, level: int) -> None:
         self.entries = [(depth, text) for depth, text in self.entries if depth < level]
-        self.entries.append((level, " ".join(title[: 2 * LONGEST_HEADING].split())[:LONGEST_HEADING]))
+        self.entries.append((level, " ".join(title[: 2 * MAX_HEADING_LENGTH].split())[:MAX_HEADING_LENGTH]))
 
     @property
     def path(self) -> tuple[str, ...]:
-        return tuple(text for _, text in self.entries[-MOST_HEADINGS:])
+        return tuple(text for _, text in self.entries[-MAX_HEADINGS:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +99,9 @@ def _split_page(
         heads = piece.kind is BlockKind.HEADING or bool(due and due[0][0] <= piece.start)
         opens = heads and not (group and group[-1].kind is BlockKind.HEADING)
         length = piece.end - group[0].start if group else 0
-        full = length > MOST_CHARACTERS or (group and group[-1].end - group[0].start >= TARGET_CHARACTERS)
+        full = length > MAX_CHARACTERS or (group and group[-1].end - group[0].start >= TARGET_CHARACTERS)
         full = full or any(listed.start < piece.start <= listed.end + 1 for listed in contents)
-        if group and (full or (opens and group[-1].end - group[0].start >= FEWEST_CHARACTERS)):
+        if group and (full or (opens and group[-1].end - group[0].start >= MIN_CHARACTERS)):
             yield _passage(page, group, document_id, title, path, number)
             number += 1
             group = []
@@ -157,15 +157,15 @@ def _pieces(page: Page) -> Iterator[_Piece]:
 
 
 def _cut(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Cut a stretch into parts of at most MOST_CHARACTERS: at line ends, else sentence ends, else white space."""
-    if end - start <= MOST_CHARACTERS:
+    """Cut a stretch into parts of at most MAX_CHARACTERS: at line ends, else sentence ends, else white space."""
+    if end - start <= MAX_CHARACTERS:
         return [(start, end)] if text[start:end].strip() else []
     for boundary in (_LINE_END, _SENTENCE_END):
         spans = _spans(text, start, end, boundary)
         if len(spans) > 1:
             return [part for left, right in _join(spans) for part in _cut(text, left, right)]
     parts = []
-    while end - start > MOST_CHARACTERS:
+    while end - start > MAX_CHARACTERS:
         middle = start + TARGET_CHARACTERS
         space = text.rfind(" ", start + 1, middle)
         middle = space if space > start else middle
@@ -199,7 +199,7 @@ def _passage(
     page: Page, group: Sequence[_Piece], document_id: str, title: str, path: tuple[str, ...], number: int
 ) -> Passage:
     start, end = group[0].start, group[-1].end
-    heads = list(dict.fromkeys(piece.column_heads[:LONGEST_COLUMN_HEADS] for piece in group if piece.column_heads))
+    heads = list(dict.fromkeys(piece.column_heads[:MAX_COLUMN_HEADS_LENGTH] for piece in group if piece.column_heads))
     text = page.text[start:end]
     context = [title, *path, *(head for head in heads if head not in text)]
     return Passage(

@@ -14,7 +14,7 @@ from pincite.core.domain.answers import Likeness, ReadBack
 from pincite.core.domain.documents import TICKED, UNTICKED, BlockKind, Box, HiddenReason, Page, PageStatus, Word
 from pincite.core.text.likeness import compare, plain
 
-MOST_LINES = 12
+MAX_LINES = 12
 """Of one quotation; a longer one is read at its beginning and its end."""
 _RAISED = re.compile("[¹²³⁰-⁹]")
 """Exponents, which the file has as digits, or marks of notes, which it does not have."""
@@ -45,8 +45,8 @@ def read_back(page: Page, start: int, end: int, lines: Lines) -> ReadBack:
     if page.status is PageStatus.OCR:
         return ReadBack(Likeness.AGREES)
     told = _lines(page, [word for word in _drawn(page) if word.start < end and word.end > start])
-    if len(told) > MOST_LINES:
-        told = [*told[: MOST_LINES // 2], *told[-MOST_LINES // 2 :]]
+    if len(told) > MAX_LINES:
+        told = [*told[: MAX_LINES // 2], *told[-MAX_LINES // 2 :]]
     found = _compared(told, lines)
     if doubted := [line for line, (likeness, _) in zip(told, found, strict=True) if likeness is Likeness.DIFFERS]:
         whole = [[w for w in _drawn(page) if _level(w.box, line.box, line.turns[0] % 2 == 0)] for line in doubted]

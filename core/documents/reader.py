@@ -31,12 +31,12 @@ _RECOGNISING_TAKES = 6
 """How many times page_seconds a page may take that is recognised."""
 _SIDE_BY_SIDE = 2
 """Long documents are read by two processes, a chunk each: pdfium uses one core."""
-_FEWEST_SIDE_BY_SIDE = 25
-_MOST_IN_CHUNK = 128
+_MIN_SIDE_BY_SIDE = 25
+_MAX_CHUNK = 128
 """Each chunk costs four pages more, its neighbours; pages of later chunks wait in memory for those before them."""
-_MOST_KEPT_MIB = 40
+_MAX_KEPT_MIB = 40
 """A process that grew by more, mostly by its second reader, is not kept: a new one starts in a third of a second."""
-_MOST_STOPS = 4
+_MAX_STOPS = 4
 """After so many stops on one document the rest of its pages are given up: it must not hold the queue for hours."""
 
 
@@ -239,7 +239,7 @@ class ProcessReader:
                 if not stop.timed_out and at not in crashed:
                     crashed.add(at)
                     continue
-                if stopped.get(at) or sum(map(bool, stopped.values())) >= _MOST_STOPS:
+                if stopped.get(at) or sum(map(bool, stopped.values())) >= _MAX_STOPS:
                     yield from (_given_up(page_index, stopped.get(page_index)) for page_index in remaining)
                     return
                 stopped[at] = f"the reader {stop}"
@@ -260,7 +260,7 @@ class ProcessReader:
             answered = True
             raise
         finally:
-            keep = answered and (work == "recognise" or worker.grown_mib <= _MOST_KEPT_MIB)
+            keep = answered and (work == "recognise" or worker.grown_mib <= _MAX_KEPT_MIB)
             with self._lock:
                 self._busy.discard(worker)
                 keep = keep and not self._closed and len(self._idle[work]) < (_SIDE_BY_SIDE if work == "read" else 1)
@@ -272,9 +272,9 @@ class ProcessReader:
 
 def _chunks(page_indexes: Sequence[int]) -> list[Sequence[int]]:
     """Equal stretches, as many for each process."""
-    if len(page_indexes) < _FEWEST_SIDE_BY_SIDE:
+    if len(page_indexes) < _MIN_SIDE_BY_SIDE:
         return [page_indexes]
-    number = _SIDE_BY_SIDE * math.ceil(len(page_indexes) / _SIDE_BY_SIDE / _MOST_IN_CHUNK)
+    number = _SIDE_BY_SIDE * math.ceil(len(page_indexes) / _SIDE_BY_SIDE / _MAX_CHUNK)
     borders = [round(at * len(page_indexes) / number) for at in range(number + 1)]
     return [page_indexes[first:last] for first, last in pairwise(borders)]
 

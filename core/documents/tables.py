@@ -19,11 +19,11 @@ from pincite.core.domain.page_layout import PackedWords
 from pincite.core.domain.tables import ALIGNED, DOUBTED, RULED, Cell, Table
 from pincite.core.text.numbers import printed_figure
 
-_MOST_CAPTION_LINES = 3
-_LONGEST_CAPTION_LINE = 200
+_MAX_CAPTION_LINES = 3
+_MAX_CAPTION_LINE = 200
 _SAME_COLUMN = 0.02
 """Of the page's width."""
-_MOST_LINES_ABOVE = 6
+_MAX_LINES_ABOVE = 6
 """Among which the periods of a table are looked for whose own rows say none."""
 _MIDDLE = 0.1
 """How far, of the width of the columns, what stands in their middle may be off it."""
@@ -121,7 +121,7 @@ def _opened(
     page: Page, places: "_Places", lines: Sequence[Block], row: _RowOfCells, opening: list[Cell] | None
 ) -> _TableDraft:
     """A table that begins: a line of periods among those above, and what stands below it, are its first rows."""
-    above = lines[-_MOST_LINES_ABOVE:]
+    above = lines[-_MAX_LINES_ABOVE:]
     texts = [page.text[line.start : line.end] for line in above]
     heads = [at for at, text in enumerate(texts) if _over(text, row)] if not row.heads and not row.ruled else []
     if not heads:
@@ -144,7 +144,7 @@ def _caption(lines: Sequence[str]) -> list[str]:
     """The short lines just above."""
     kept: list[str] = []
     for line in reversed(lines):
-        if len(line) > _LONGEST_CAPTION_LINE or len(kept) == _MOST_CAPTION_LINES:
+        if len(line) > _MAX_CAPTION_LINE or len(kept) == _MAX_CAPTION_LINES:
             break
         kept.insert(0, line)
     return kept

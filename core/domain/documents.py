@@ -263,7 +263,7 @@ COMMENT = "[Comment "
 """How a comment on the text begins; a closing bracket ends it."""
 NOT_READ = "Not read of this file: "
 """How the note of a document begins that names what it holds beside what was read."""
-LONGEST_TITLE = 200
+MAX_TITLE_LENGTH = 200
 
 
 def comparable(name: str) -> str:
@@ -308,7 +308,7 @@ class Document:
     def title(self) -> str:
         """What it calls itself, else its name; it is indexed with each passage, and so has a limit."""
         own = next((field.value for field in self.metadata if field.name == "title"), "")
-        return (own or PurePath(self.name).stem)[:LONGEST_TITLE]
+        return (own or PurePath(self.name).stem)[:MAX_TITLE_LENGTH]
 
     @property
     def pdf_name(self) -> str:
@@ -324,7 +324,7 @@ class Document:
     @property
     def called(self) -> tuple[str, ...]:
         """What it is called: whose it is, its title, and its name. A contract belongs to neither of its parties."""
-        told = {field.name: field.value[:LONGEST_TITLE] for field in self.metadata}
+        told = {field.name: field.value[:MAX_TITLE_LENGTH] for field in self.metadata}
         company = "" if told.get("document type") == CONTRACT else told.get("company", "")
         name = " ".join(re.split(r"[_\s-]+", bare_name(self.name)))
         return tuple(dict.fromkeys(one for one in (company, self.title, name) if one))
@@ -332,13 +332,13 @@ class Document:
     @property
     def about(self) -> str:
         """Its title, type, whose it is, its date or year, and its length, as far as they are known."""
-        told = {field.name: field.value[:LONGEST_TITLE] for field in self.metadata}
+        told = {field.name: field.value[:MAX_TITLE_LENGTH] for field in self.metadata}
         names = ("title", "document type", "company", "author", "date" if told.get("date") else "year")
         length = f"{self.page_count:,} page{'' if self.page_count == 1 else 's'}"
         return " · ".join(dict.fromkeys([*(told[name] for name in names if told.get(name)), length]))
 
 
-LONGEST_COLLECTION_NAME = 80
+MAX_COLLECTION_NAME_LENGTH = 80
 NO_DOCUMENTS = ("unreadable",)
 """The id of no document: where what was chosen is not known or empty, and must not become all documents."""
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from pincite.core.domain.documents import Block, Page
 from pincite.core.domain.page_layout import PackedWords
 
-_LONGEST_NUMBER = 5
+_MAX_NUMBER_LENGTH = 5
 
 
 def halves(page: Page) -> dict[str, tuple[int, int]]:
@@ -30,7 +30,7 @@ def _text(page: Page, block: Block) -> str:
 
 
 def _is_number(text: str) -> bool:
-    return text.isdecimal() and len(text) <= _LONGEST_NUMBER
+    return text.isdecimal() and len(text) <= _MAX_NUMBER_LENGTH
 
 
 def _placed(page: Page) -> list[tuple[float, Block]]:

@@ -74,17 +74,17 @@ class Tier(StrEnum):
     """It waits for a person."""
 
 
-SURE, SURE_OF_NOTHING = 0.6, 0.8
+MIN_ANSWER_CONFIDENCE, MIN_DECLINE_CONFIDENCE = 0.6, 0.8
 """From these confidences on an answer, or "I found no answer", has no line below it; with less Pincite looks again.
 
 From the first on 81 % of labelled quotations in English are right, by models that had seen nothing of their source:
 `python -m benchmarks fit-quoting`. From the second on three of four "not found" are; where small PDFs were asked, half
 of those between 0.7 and 0.8 were wrong.
 """
-UNSURE_OF_NOTHING = SURE_OF_NOTHING - 0.05
+MAX_UNSURE_DECLINE = MIN_DECLINE_CONFIDENCE - 0.05
 """Maximum confidence of "I found no answer" if it may be in what was not counted or not searched by meaning, or if what
 decides a yes-or-no question may have none of its words."""
-UNREAD_DENIAL = SURE
+UNREAD_DENIAL = MIN_ANSWER_CONFIDENCE
 """Maximum confidence of "I found no answer" if some of the documents was not read."""
 
 
@@ -99,7 +99,7 @@ _WORST_FIRST = (
 
 def tier_of(verdict: Verdict) -> Tier:
     """Return how an answer is shown that waits for nobody; what declines states nothing that could be doubted."""
-    sure = verdict.declined or verdict.confidence >= SURE
+    sure = verdict.declined or verdict.confidence >= MIN_ANSWER_CONFIDENCE
     supported = all(claim.status in _SURE_CLAIMS for claim in verdict.claims)
     return Tier.ANSWERED if sure and supported else Tier.CHECK
 

@@ -33,7 +33,7 @@ from pincite.core.export.styles import CitationStyle, cited, plain
 MANIFEST = "pincite-manifest.json"
 SEAL = b"\n%pincite-sha256:"
 STRIP_POINTS = 24
-MOST_PASSES = 3
+MAX_PASSES = 3
 _FONT, _FONT_ENCODING = b"/PinciteStrip", "cp1252"
 
 
@@ -41,7 +41,7 @@ def bind(manifest: Manifest, exhibits: Exhibits) -> bytes:
     """``exhibits``: each page that a citation of the answers names."""
     manifest = bound(manifest, {})
     opened = cache(PdfReader)  # a source of many cited pages is parsed once
-    for _ in range(MOST_PASSES):  # the cover says on which pages the exhibits stand, and its own length moves them
+    for _ in range(MAX_PASSES):  # the cover says on which pages the exhibits stand, and its own length moves them
         told = manifest
         writer, places = _put_together(told, exhibits, opened)
         manifest = bound(told, places)

@@ -31,8 +31,8 @@ There is the row's path (its ``label``), its other cells, the column's path (its
 """
 KINDS = NAMES.index("figure")
 """From here on, what kind of cell it is and how it stands among the others: what words of a question can ask for."""
-_LEAST_WEIGHT = 0.15
-_LONGEST_ROOT = 5
+_MIN_WEIGHT = 0.15
+_MAX_ROOT_LENGTH = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Question:
         self.text = text
         terms = dict.fromkeys(content_terms(text))
         self.terms = {term: 1 << number for number, term in enumerate(terms)}
-        self._roots = {root(term): bit for term, bit in self.terms.items() if len(term) >= _LONGEST_ROOT}
+        self._roots = {root(term): bit for term, bit in self.terms.items() if len(term) >= _MAX_ROOT_LENGTH}
         self._weights = [weight_of(term) for term in self.terms]
         needless = {term for words in known for term in content_terms(words) if term.isalpha()}
         needed = [weight for term, weight in zip(terms, self._weights, strict=True) if term not in needless]
@@ -93,7 +93,7 @@ class Question:
     def _matched(self, text: str) -> _Match:
         bits, own, shared = 0, 0.0, 0.0
         for term in set(cached_terms(text)):
-            bit = self.terms.get(term) or (self._roots.get(root(term), 0) if len(term) >= _LONGEST_ROOT else 0)
+            bit = self.terms.get(term) or (self._roots.get(root(term), 0) if len(term) >= _MAX_ROOT_LENGTH else 0)
             weight = weight_of(term)
             own += weight
             shared += weight if bit else 0.0
@@ -103,7 +103,7 @@ class Question:
 
 @lru_cache(maxsize=65536)
 def weight_of(term: str) -> float:
-    return max(_LEAST_WEIGHT, specificity(term))
+    return max(_MIN_WEIGHT, specificity(term))
 
 
 def measure(question: Question, tables: Sequence[Table]) -> tuple[list[Place], Matrix]:

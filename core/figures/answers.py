@@ -35,10 +35,10 @@ from pincite.core.text.stating import statement
 from pincite.core.text.terms import content_terms
 from pincite.core.text.years import years_of
 
-MOST_RIVALS = 2
+MAX_RIVALS = 2
 _WHERE_TO_LOOK = re.compile(r"^[^?,\d]{1,200},\s{1,4}(?=(?:what|how|which)\b)", re.IGNORECASE)
 _HOW_TO_SAY = re.compile(r"\s?\((?:in|round|rounded|expressed|using|answer)\b[^()]{0,120}\)", re.IGNORECASE)
-SURE = 0.5
+MIN_FIGURE_PROBABILITY = 0.5
 """From this probability on that something stated is right, nobody is told what a formula lacks."""
 OF_A_TRADE = 0.5
 """The most that a formula of a trade can be sure of: it has several definitions, and no labelled data weigh which."""
@@ -121,7 +121,7 @@ def _analysis(
     label = series.figures[0].label.rpartition(": ")[2] if series else ""
     if series and draws and set(content_terms(label)).issubset(content_terms(asked_as)):
         series = replace(series, probability=max(series.probability, UNWEIGHED))  # its row is named whole
-    if series and (series.probability >= SURE or not draws):
+    if series and (series.probability >= MIN_FIGURE_PROBABILITY or not draws):
         return Analysis((series,))
     most_or_least = extreme(asked_as, tables)
     if most_or_least and not _of_other_years(years_of(asked_as), most_or_least.figures):
@@ -143,7 +143,7 @@ def _analysis(
         cell = None  # an operand is not the result
     others = (kind(question, tables, known) for kind in STATEMENTS)
     stated = sorted(filter(None, [of_form.stated, of_trade.stated, cell, *others]), key=lambda one: -one.probability)
-    sure = any(one.probability >= SURE for one in stated)
+    sure = any(one.probability >= MIN_FIGURE_PROBABILITY for one in stated)
     return Analysis(tuple(stated), of_form.missing or ("" if sure else of_trade.missing))
 
 
@@ -283,7 +283,7 @@ def of_finding(question: str, ranking: Ranking, found: FoundCells) -> Stated | N
     if told is None:
         return None
     figures, features = told
-    rivals = tuple(figure for one in found.rivals[:MOST_RIVALS] if (figure := one.figure) is not None)
+    rivals = tuple(figure for one in found.rivals[:MAX_RIVALS] if (figure := one.figure) is not None)
     sure = max(gates.cell.probability(features), ADDRESSED * found.addressed)
     return Stated(statement(figures), figures, min(sure, UNWEIGHED if rivals else 1.0), rivals)
 

@@ -15,7 +15,7 @@ from pincite.core.text.questions import asks_yes_or_no, comparison
 
 Date = tuple[int, int, int]
 """Year, month and day; 0 where they are not said."""
-_LONGEST = 600
+_MAX_LENGTH = 600
 _PERCENT = r"(?:percent(?:age)?|per\s?cent|%)"
 _CHANGE = r"(?:change|increase|decrease|growth|decline|drop|reduction|rise|fall)"
 _VERB = r"(?:chang|increas|decreas|gr[eo]w|declin|drop|fall|fell|rise|rose|reduc)\w{0,4}"
@@ -130,7 +130,7 @@ def wanted_of(question: str, tables: Iterable[Table]) -> Wanted | None:
 
 def wanted(question: str) -> Wanted | None:
     """None where the question asks for no computation that is known by its form."""
-    text = " ".join(question[:_LONGEST].split())
+    text = " ".join(question[:_MAX_LENGTH].split())
     dates = _only_periods(text)
     if asks_yes_or_no(text):
         return _compared(text, dates)

@@ -26,7 +26,7 @@ _BRACKETS = re.compile(r"\([^()]*\)")
 """Around the unit of a head."""
 _FAR = 20.0
 """Log-odds by which a cell of a row that the question names comes before all others."""
-_MOST_ASKED = 0.7
+_MAX_ASKED = 0.7
 """Of the weight of a question's words."""
 _RIVAL = 0.5
 """A cell that is at least half as likely as the one that is given could be meant as well."""
@@ -160,7 +160,7 @@ def _named(asked: Question, place: Place, tables: Sequence[Table]) -> bool | Non
     return asked.match(heads[0]).said == 1 if asked.holds_all(*heads) else None
 
 
-def crossing(ranking: Ranking, tables: Sequence[Table], least: float = _MOST_ASKED) -> int | None:
+def crossing(ranking: Ranking, tables: Sequence[Table], least: float = _MAX_ASKED) -> int | None:
     """The position of the one cell whose row and column a question names whole, and with them most of what it asks."""
     asked, named = ranking.asked, dict[int, str]()
     if has_turning_words(asked.text, but_question_words=True):

@@ -19,7 +19,7 @@ from pincite.core.figures.cells import Ranking, Weights, figure_of, rank
 from pincite.core.figures.computations import computation_of
 from pincite.core.figures.gates import Gates, features_of, shipped_gates
 from pincite.core.text.numbers import printed_figure, quantities
-from pincite.core.text.stating import FEWEST_OF_A_SERIES, MOST_OPERANDS, NotComputableError, statement
+from pincite.core.text.stating import MAX_OPERANDS, MIN_SERIES, NotComputableError, statement
 from pincite.core.text.terms import content_terms, words
 
 _TRIED = 8
@@ -81,7 +81,7 @@ def computed(
     if len(asked.operands) == 1 and asked.form in (Form.GROWTH, Form.CHANGE) and not _of_one_head(operands.figures):
         return Computed()
     told = _share_named(Question(question, known), operands.figures)
-    if asked.form is Form.SERIES and len(operands.figures) < FEWEST_OF_A_SERIES:
+    if asked.form is Form.SERIES and len(operands.figures) < MIN_SERIES:
         return Computed()
     features = {**operands.features, "told": told}
     computation = None if asked.form is Form.SERIES else computation_of(asked, operands.figures)
@@ -135,7 +135,7 @@ class _Finder:
             if len(chosen) < 2:
                 continue
             figures = tuple(f for one in chosen if (f := figure_of(table, one)) is not None)
-            if len(figures) == len(chosen) <= MOST_OPERANDS:
+            if len(figures) == len(chosen) <= MAX_OPERANDS:
                 features = self._features(asked.form, [(ranking, at)], skipped=len(lines) - 1)
                 return _Operands(_one_measure(figures), features)
         return self._over_documents(asked, ranking)

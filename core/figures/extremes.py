@@ -20,10 +20,10 @@ from pincite.core.domain.tables import Cell, Table
 from pincite.core.figures.agreement import Question
 from pincite.core.figures.cells import figure_of
 from pincite.core.text.questions import has_turning_words
-from pincite.core.text.stating import MOST_OPERANDS, short, statement
+from pincite.core.text.stating import MAX_OPERANDS, short, statement
 from pincite.core.text.terms import content_terms, words
 
-FEWEST_ROWS = 3
+MIN_ROWS = 3
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 KINDS = ("neither", "most", "least")
 Place = tuple[Table, Cell]
@@ -106,7 +106,7 @@ def column_sum(question: str, tables: Sequence[Table], probability: float) -> St
         figures = tuple(figure for table, cell in places if (figure := figure_of(table, cell)) is not None)
         if column.totals and len(figures) == 1:
             found.append(Stated(statement(figures), figures, probability))
-        elif FEWEST_ROWS <= len(figures) == len(column.all) <= MOST_OPERANDS:
+        elif MIN_ROWS <= len(figures) == len(column.all) <= MAX_OPERANDS:
             name = ", ".join(filter(None, [f"Sum of {len(figures)} rows", short(figures[0].column)]))
             scale = max(figure.scale for figure in figures)
             computation = Computation(name, " + ".join(ascii_lowercase[: len(figures)]), figures[0].unit, scale)
@@ -128,7 +128,7 @@ def whole_column(question: str, tables: Sequence[Table], probability: float, *, 
     for column in _named_columns(question, tables) if not has_turning_words(question) else ():
         figures = tuple(figure for table, cell in column.all if (figure := figure_of(table, cell)) is not None)
         named = column.features["column named"] and (by_head or (column.all_said and column.features["label"]))
-        if named and len(figures) <= MOST_OPERANDS and len({figure.label for figure in figures}) == len(column.all):
+        if named and len(figures) <= MAX_OPERANDS and len({figure.label for figure in figures}) == len(column.all):
             found.append((column.features["covered"] * by_head, Stated(statement(figures), figures, probability)))
     found.sort(key=lambda one: -one[0])
     clear = len(found) == 1 or (len(found) > 1 and found[0][0] > found[1][0])
@@ -149,7 +149,7 @@ def asked_column(question: str, whole: Sequence[Table]) -> Column | None:
         for cell in table.body:
             if cell.value is not None and not table.rows[cell.row].total and cell.column < len(first.columns):
                 columns.setdefault(cell.column, []).append((table, cell))
-    columns = {at: places for at, places in columns.items() if len(places) >= FEWEST_ROWS and _comparable(places)}
+    columns = {at: places for at, places in columns.items() if len(places) >= MIN_ROWS and _comparable(places)}
     if not columns:
         return None
     matches = [asked.match(heading.path) for heading in first.columns]

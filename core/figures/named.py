@@ -17,10 +17,10 @@ from pincite.core.text.stating import NotComputableError, statement
 from pincite.core.text.terms import content_terms
 from pincite.core.text.years import years_of
 
-MOST_YEARS = 9
+MAX_YEARS = 9
 ALIKE = 0.8
 """From this likeness on a row is what a name says."""
-LEAST_LIKE = 0.55
+MIN_SIMILARITY = 0.55
 """How far a row's label and a printed name must agree: the product of the weights' shares that both hold."""
 _LATER_NAME, _BUT_REMARK = 0.98, 0.85
 _REMARK = re.compile(r"[,(–—].*", re.DOTALL)
@@ -98,7 +98,7 @@ def _times(question: str, tables: Sequence[Table]) -> _Times:
     form = asked.form if asked and len(named) > 1 else None
     match form:
         case Form.AVERAGE:
-            years = tuple(range(named[0], named[-1] - 1, -1))[:MOST_YEARS]
+            years = tuple(range(named[0], named[-1] - 1, -1))[:MAX_YEARS]
             return _Times(years, f"({' + '.join('xyzuvwrst'[: len(years)])}) / {len(years)}", "Average ")
         case Form.CHANGE:
             return _Times((named[0], named[-1]), "x - y", "Change in ")
@@ -171,7 +171,7 @@ def _rows(tables: Sequence[Table], operand: Operand) -> Iterator[_RowOfOperand]:
             above = " ".join(heading.groups).lower()
             if number < table.head_rows or any(words in above for words in operand.not_under):
                 continue
-            if (alike := _likeness(_label(_RowOfOperand(table, number, 0)), operand.printed)) >= LEAST_LIKE:
+            if (alike := _likeness(_label(_RowOfOperand(table, number, 0)), operand.printed)) >= MIN_SIMILARITY:
                 yield _RowOfOperand(table, number, alike)
 
 

@@ -15,7 +15,7 @@ from pincite.core.domain.tables import Table
 from pincite.core.figures.cells import figure_of
 from pincite.core.figures.extremes import wholes
 from pincite.core.text.numbers import printed_figure
-from pincite.core.text.stating import FEWEST_OF_A_SERIES, MOST_OPERANDS, series_of
+from pincite.core.text.stating import MAX_OPERANDS, MIN_SERIES, series_of
 from pincite.core.text.terms import content_terms
 
 _BLOCK = re.compile(r"\n?```[\w+-]{0,20}\s{0,9}(?P<json>\{.*?)(?:\n?```|\Z)", re.DOTALL)
@@ -39,8 +39,8 @@ def charted(proposal: Mapping[str, Any], tables: Sequence[Table]) -> tuple[Figur
     rows = data.get("values") if isinstance(data, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise NotDrawnError("it has no data.values with one object for each bar or point")
-    if not FEWEST_OF_A_SERIES <= len(rows) <= MOST_OPERANDS:
-        raise NotDrawnError(f"it has {len(rows)} bars or points, and {FEWEST_OF_A_SERIES} to {MOST_OPERANDS} are drawn")
+    if not MIN_SERIES <= len(rows) <= MAX_OPERANDS:
+        raise NotDrawnError(f"it has {len(rows)} bars or points, and {MIN_SERIES} to {MAX_OPERANDS} are drawn")
     unprinted = rows
     for whole in wholes(tables):
         cells = [figure for table in whole for cell in table.body if (figure := figure_of(table, cell))]

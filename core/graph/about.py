@@ -11,8 +11,8 @@ from pincite.core.domain.turns import Exchange, Tier, Turn, to_check
 from pincite.core.text.plain import counted
 from pincite.core.text.terms import content_terms
 
-MOST_NAMED = 10
-MOST_WORDS_REPEATED = 80
+MAX_NAMED = 10
+MAX_WORDS_REPEATED = 80
 _OF_CONVERSATION = re.compile(
     r"\b(?:what|which)\b[^.?!]{0,30}\b(?:did|have|had|was|were)\b[^.?!]{0,20}\b(?:i|we)\b[^.?!]{0,15}"
     r"\b(?:ask(?:ed|ing)?|sa(?:y|id)|talk(?:ed|ing)?|discuss(?:ed|ing)?)"
@@ -45,14 +45,14 @@ def about_conversation(question: str, history: Sequence[Exchange]) -> str:
         return _repeated("first", asked[0])
     if re.search(r"\b(?:last|previous)\b", question, re.IGNORECASE):
         return _repeated("last", asked[-1])
-    lines = [f"- “{one.question}”" for one in asked[-MOST_NAMED:]]
-    earlier = f" These are the last {MOST_NAMED}:" if len(asked) > MOST_NAMED else ""
+    lines = [f"- “{one.question}”" for one in asked[-MAX_NAMED:]]
+    earlier = f" These are the last {MAX_NAMED}:" if len(asked) > MAX_NAMED else ""
     return "\n".join([f"You asked {_counted(len(asked), 'question')} here.{earlier}", *lines])
 
 
 def _repeated(place: str, one: Exchange) -> str:
     words = one.answer.split()
-    answer = " ".join(words[:MOST_WORDS_REPEATED]) + ("…" if len(words) > MOST_WORDS_REPEATED else "")
+    answer = " ".join(words[:MAX_WORDS_REPEATED]) + ("…" if len(words) > MAX_WORDS_REPEATED else "")
     return f"Your {place} question was: “{one.question}”\n\nMy answer was: {answer}\n\nIt is above, with its sources."
 
 
@@ -62,9 +62,9 @@ def about_library(documents: Sequence[Document], holes: Sequence[str]) -> str:
         return "There are no documents yet. Drop a PDF into the box below, or add some under Documents."
     pages = sum(document.page_count for document in documents)
     lines = [f"There {_counted(len(documents), 'document', verb=True)} with {_counted(pages, 'page')}:"]
-    lines += [f"- {document.name} ({_counted(document.page_count, 'page')})" for document in documents[:MOST_NAMED]]
-    if len(documents) > MOST_NAMED:
-        lines.append(f"- and {len(documents) - MOST_NAMED} more")
+    lines += [f"- {document.name} ({_counted(document.page_count, 'page')})" for document in documents[:MAX_NAMED]]
+    if len(documents) > MAX_NAMED:
+        lines.append(f"- and {len(documents) - MAX_NAMED} more")
     read = "\n".join(f"- {hole}" for hole in holes) or "Every page was read and can be searched."
     return "\n".join([*lines, "", read, "", "The Documents page shows every page of each, and how it was read."])
 

@@ -41,7 +41,7 @@ FIRST_PAGES = 5
 """Pages that the document's metadata is taken from."""
 PAGES_BEFORE = 30
 """Stored pages that are looked at again for the headings in force where reading goes on."""
-LONGEST_PAGE = 400_000
+MAX_PAGE_LENGTH = 400_000
 """Characters of a page that are kept; the receipt says where there were more."""
 BATCH_PASSAGES = 256
 
@@ -292,19 +292,21 @@ def _generator(pages: Iterable[Page]) -> Generator[Page, None, None]:
 def _storable(page: Page) -> Page:
     """SQLite text holds neither NUL nor lone surrogates: each becomes one other character, so that spans stay right."""
     text = re.sub("[\ud800-\udfff]", "\ufffd", page.text.replace("\x00", " "))
-    if len(text) > LONGEST_PAGE:
+    if len(text) > MAX_PAGE_LENGTH:
         return _cut_off(page, text)
     return page if text == page.text else replace(page, text=text)
 
 
 def _cut_off(page: Page, text: str) -> Page:
-    said = f"only the first {LONGEST_PAGE:,} of its {len(text):,} characters were kept"
+    said = f"only the first {MAX_PAGE_LENGTH:,} of its {len(text):,} characters were kept"
     return replace(
         page,
-        text=text[:LONGEST_PAGE],
-        words=[word for word in page.words if word.end <= LONGEST_PAGE],
+        text=text[:MAX_PAGE_LENGTH],
+        words=[word for word in page.words if word.end <= MAX_PAGE_LENGTH],
         blocks=tuple(
-            replace(block, end=min(block.end, LONGEST_PAGE)) for block in page.blocks if block.start < LONGEST_PAGE
+            replace(block, end=min(block.end, MAX_PAGE_LENGTH))
+            for block in page.blocks
+            if block.start < MAX_PAGE_LENGTH
         ),
         reason="; ".join(part for part in (in_words(page.reason), said) if part),
     )

@@ -45,7 +45,7 @@ _NO_NAME = re.compile(
 )
 """Capitals that are read as dates, times and units."""
 _QUOTED = re.compile(r"\"([^\"\n]{2,200})\"|“([^“”\n]{2,200})”|«([^«»\n]{2,200})»")
-MOST_FIGURES = 150
+MAX_FIGURES = 150
 """In one claim; with more it is no statement that anybody could check."""
 _ALIKE = 0.6
 """Weighted share of a claim's terms that a sentence must hold before the two count as being about the same thing."""
@@ -104,7 +104,7 @@ def _quoted_term_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
 
 def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Sentence]]) -> Iterator[Finding]:
     claimed = quantities(claim)
-    if len(claimed) > MOST_FIGURES:
+    if len(claimed) > MAX_FIGURES:
         yield Finding(FindingKind.FIGURE_MISSING, f"it holds {len(claimed):,} figures, too many to check")
         return
     for quantity in claimed:

@@ -17,13 +17,13 @@ from pincite.core.text.quotations import locate
 
 WEAK = 0.5
 """Relevance or completeness below which an answer is not accepted; its confidence falls in proportion."""
-LONGEST_REASON = 200
+MAX_REASON_LENGTH = 200
 _STATUSES = {
     "supported": ClaimStatus.SUPPORTED,
     "contradicted": ClaimStatus.CONTRADICTED,
     "not there": ClaimStatus.UNSUPPORTED,
 }
-MOST_POINTS = 1_000
+MAX_POINTS = 1_000
 """Further from the scale than this a figure says nothing."""
 CRITIC_SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -79,18 +79,18 @@ def read_critique(reply: Mapping[str, Any] | None, count: int) -> Critique | Non
             continue
         number, words = entry.get("number"), entry.get("words")
         if isinstance(number, int) and 1 <= number <= count:
-            found[number - 1] = (status, words[:LONGEST_REASON] if isinstance(words, str) else "")
+            found[number - 1] = (status, words[:MAX_REASON_LENGTH] if isinstance(words, str) else "")
     relevance, completeness = _share(reply.get("relevance")), _share(reply.get("completeness"))
     if not found or relevance is None or completeness is None:
         return None
     missing = reply.get("missing")
-    named = [gap[:LONGEST_REASON] for gap in missing if isinstance(gap, str)] if isinstance(missing, list) else []
+    named = [gap[:MAX_REASON_LENGTH] for gap in missing if isinstance(gap, str)] if isinstance(missing, list) else []
     return Critique(found, relevance, completeness, tuple(named[:3]))
 
 
 def _share(points: object) -> float | None:
     """Points of ten as a share; None for what is no number, such as NaN."""
-    if not isinstance(points, int | float) or not -MOST_POINTS <= points <= MOST_POINTS:
+    if not isinstance(points, int | float) or not -MAX_POINTS <= points <= MAX_POINTS:
         return None
     return min(max(points / 10, 0.0), 1.0)
 

@@ -23,7 +23,7 @@ from pincite.core.text.terms import content_terms, root, specificity
 
 DOUBTED, DOUBTFUL = 0.7, 0.15
 """From these doubts on a claim counts as unsupported, or as to be checked."""
-SURE, CONTRADICTED = 0.9, 0.95
+MIN_SUPPORT, CONTRADICTED = 0.9, 0.95
 """Minimum probabilities of the checker that outweigh what code finds, and that a claim is contradicted."""
 BARELY_HELD, HELD = 0.25, 0.45
 """Shares of a claim's terms: under the first the evidence hardly speaks of it; cited evidence must hold the second."""
@@ -234,7 +234,7 @@ def status_of(measure: ClaimMeasure, doubt: float) -> tuple[ClaimStatus, str]:
         return ClaimStatus.CONTRADICTED, detail
     for kind, status in _COMPUTED:
         if detail := details.get(kind):
-            return (ClaimStatus.PARTLY_SUPPORTED if supported >= SURE else status), detail
+            return (ClaimStatus.PARTLY_SUPPORTED if supported >= MIN_SUPPORT else status), detail
     if contradicted >= CONTRADICTED:
         return ClaimStatus.CONTRADICTED, next(iter(details.values()), "") or "its passage says otherwise"
     if measure.claim.absent and meaning:
@@ -242,7 +242,7 @@ def status_of(measure: ClaimMeasure, doubt: float) -> tuple[ClaimStatus, str]:
     if measure.claim.absent:
         return ClaimStatus.NOT_CHECKED, "whether the passages found say otherwise was not checked"
     doubtful = next(iter(details.values()), "")
-    sure = supported >= SURE and not _CHANGED & details.keys()
+    sure = supported >= MIN_SUPPORT and not _CHANGED & details.keys()
     if doubt >= DOUBTED:
         return ClaimStatus.UNSUPPORTED, doubtful or "its passage does not say it"
     if doubt >= DOUBTFUL or (doubtful and not sure):

@@ -28,7 +28,7 @@ WEAK_RELEVANCE = 0.5
 """Below this an answer may be true and still not be the answer; its confidence falls in proportion."""
 UNKNOWN = 0.5
 """The probability of what nobody has weighed."""
-MOST_CLAIMS = 19
+MAX_CLAIMS = 19
 """The longest of the labelled answers has so many."""
 _WEAK = 0.75
 """Scores below this are given as reasons where an answer is not accepted."""
@@ -129,7 +129,7 @@ def verdict_of(
 
 def _was_fitted(question: str, answer: Sequence[AnswerPart], claims: Sequence[Claim]) -> bool:
     """The labelled prose answers questions, in English, and is no longer than this; summaries are told apart less."""
-    return bool(question) and len(claims) <= MOST_CLAIMS and is_english(plain_text(answer))
+    return bool(question) and len(claims) <= MAX_CLAIMS and is_english(plain_text(answer))
 
 
 def held_against_pictures(verdict: Verdict, citations: Sequence[Citation]) -> Verdict:

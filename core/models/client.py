@@ -28,9 +28,9 @@ POLL_SECONDS = 0.1
 CLOSING_SECONDS = 5.0
 REPLY_BYTES = 2 * 2**20
 STREAM_BYTES = 8 * 2**20
-MOST_PARTS = 50_000
+MAX_PARTS = 50_000
 """Lists and objects in one JSON text: an empty one takes three bytes to send and hundreds to keep."""
-LONGEST_REMARK = 200
+MAX_REMARK_LENGTH = 200
 SILENT_SECONDS = 60.0
 """The longest pause in the middle of a streamed reply."""
 _SENT = ("host", "accept", "authorization", "content-type", "content-length", "transfer-encoding", "connection")
@@ -198,7 +198,7 @@ def _transports(library: Any) -> Any:
                 if self._most_bytes == STREAM_BYTES and b"\n" in chunk:
                     parts = 0  # of a stream each line is a text
                 parts += chunk.count(b"{") + chunk.count(b"[")
-                if parts > MOST_PARTS:
+                if parts > MAX_PARTS:
                     raise ServerTrouble("sent a reply with too many parts")
                 yield chunk
 
@@ -275,4 +275,4 @@ def _remark(error: object) -> str:
     if isinstance(error, dict):
         error = error.get("message")
     line = " ".join(error.split()) if isinstance(error, str) else ""
-    return "".join(character for character in line if character.isprintable())[:LONGEST_REMARK]
+    return "".join(character for character in line if character.isprintable())[:MAX_REMARK_LENGTH]

@@ -21,7 +21,7 @@ from pincite.core.text.installed import verified_file
 from pincite.core.text.networks import open_session
 
 WIDTH, INNER, HEADS, LAYERS = 384, 1536, 12, 12
-MOST_TOKENS = 512
+MAX_TOKENS = 512
 BEGIN, END = 0, 2
 QUERY, PASSAGE = "query: ", "passage: "
 """What the model was taught to find in front of either."""
@@ -55,7 +55,7 @@ class E5Embedder(BuiltInEmbedder):
 
     def _embed_one(self, text: str) -> Vectors:
         tokenizer, (stored, places, session) = self._model
-        ids = [BEGIN, *tokenizer.encode(text, add_special_tokens=False).ids[: MOST_TOKENS - 2], END]
+        ids = [BEGIN, *tokenizer.encode(text, add_special_tokens=False).ids[: MAX_TOKENS - 2], END]
         words = stored.rows("emb.word", ids, WIDTH) + places[: len(ids)]
         vector: Vectors = session.run(None, {"words": words[None]})[0][0].mean(axis=0, dtype=np.float32)
         return vector / float(np.linalg.norm(vector))

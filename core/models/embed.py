@@ -13,8 +13,8 @@ from pincite.core.models.client import ServerTrouble
 EMBED_SECONDS = 120.0
 FEW_TEXTS = 16
 """Up to this many texts are a query's, answered ahead of the bulk work of an ingest."""
-LEAST_LENGTH = 1e-12
-MOST_DIMENSIONS = 16_384
+MIN_NORM = 1e-12
+MAX_DIMENSIONS = 16_384
 
 
 class ServedEmbedder(ABC):
@@ -63,12 +63,12 @@ def sends_to(address: str) -> str:
 
 def unit_vectors(rows: Sequence[Sequence[float]], count: int) -> Vectors:
     """Shape (count, dimensions), each row of length 1. Raises ServerTrouble for anything that cannot be made so."""
-    if len(rows) != count or len({len(row) for row in rows}) != 1 or not 1 <= len(rows[0]) <= MOST_DIMENSIONS:
+    if len(rows) != count or len({len(row) for row in rows}) != 1 or not 1 <= len(rows[0]) <= MAX_DIMENSIONS:
         raise ServerTrouble("sent vectors of an unexpected number or length")
     vectors = np.asarray(rows, dtype=np.float64)
     with np.errstate(over="ignore"):
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    if not np.isfinite(lengths).all() or (lengths < LEAST_LENGTH).any():
+    if not np.isfinite(lengths).all() or (lengths < MIN_NORM).any():
         raise ServerTrouble("sent vectors that cannot be used")
     unit: Vectors = (vectors / lengths).astype(np.float32)
     return unit

@@ -12,7 +12,7 @@ from pincite.core.domain.search import Candidate, SearchPlan
 
 MODEL = "ms-marco-MiniLM-L-12-v2"
 SIZE_MB = 22
-MOST_BYTES = 400 * 2**20
+MAX_BYTES = 400 * 2**20
 """Of the archive, and of what comes out of it."""
 LICENCE = "Apache-2.0 (model), CC BY-SA (FlashRank's hosting)"
 SOURCE = "https://huggingface.co/prithivida/flashrank/resolve/main/{}.zip"
@@ -79,11 +79,11 @@ def download(
             done = 0
             for chunk in reply.iter_bytes():
                 done += file.write(chunk)
-                if done > MOST_BYTES:
+                if done > MAX_BYTES:
                     raise OSError("the download is larger than expected")
                 progress(done / total if total else 0.0)
         with zipfile.ZipFile(archive) as bundle:
-            if sum(entry.file_size for entry in bundle.infolist()) > MOST_BYTES:
+            if sum(entry.file_size for entry in bundle.infolist()) > MAX_BYTES:
                 raise OSError("the unpacked weights are larger than expected")
             bundle.extractall(unpacked)
         shutil.move(str(unpacked / model), str(models_dir / model))

@@ -11,11 +11,11 @@ from pincite.core.text.questions import asked_beside
 from pincite.core.text.sentences import ITEM_MARK, split_sentences
 from pincite.core.text.terms import content_terms
 
-MOST_QUOTES, MOST_WORDS = 6, 140
+MAX_QUOTES, MAX_WORDS = 6, 140
 """Of one answer."""
-FEWEST_ITEMS, MOST_ITEMS = 2, 20
+MIN_ITEMS, MAX_ITEMS = 2, 20
 """Of a list."""
-FEWEST_ALIKE, MOST_ALIKE, FEWEST_SHARED, FEWEST_IN_A_ROW = 3, 40, 4, 5
+MIN_ALIKE, MAX_ALIKE, MIN_SHARED, MIN_ROW_CELLS = 3, 40, 4, 5
 """Sentences of one form, and the words that they share, wherever and in a row."""
 ITEM = re.compile(rf"^[ \t]*+{ITEM_MARK}[ \t]++(?P<said>[^\s\n](?:[^\n]*[^\s\n])?)", re.MULTILINE)
 MAY_BE_MORE = "There may be more than these."
@@ -36,13 +36,13 @@ def family(question: str, scored: Sequence[Scored]) -> list[AnswerPart]:
     frames = {one.unit.place: _frame(one.unit.text) for one in scored}
     texts = {one.unit.place: f" {' '.join(one.unit.text.casefold().split())} " for one in scored}
     units = sorted((one.unit for one in scored), key=lambda unit: len(unit.text))
-    for best in (one.unit for one in scored[:MOST_QUOTES]):
+    for best in (one.unit for one in scored[:MAX_QUOTES]):
         frame = frames[best.place]
         forms = [[unit for unit in units if frame and frames[unit.place].endswith(frame)]]
         forms += [[unit for unit in units if _is_mostly(run, texts[unit.place])] for run in _runs(texts[best.place])]
-        for alike in (_distinct(form) for form in forms if len(form) >= FEWEST_ALIKE):
+        for alike in (_distinct(form) for form in forms if len(form) >= MIN_ALIKE):
             shared = set[str].intersection(*(set(unit.terms) for unit in alike))
-            if len(alike) >= FEWEST_ALIKE and asked & shared and not _singles_out(question, alike):
+            if len(alike) >= MIN_ALIKE and asked & shared and not _singles_out(question, alike):
                 beside = asked_beside(question, alike[0].item.document_name) - shared
                 return _told_together(alike, NAMED_IN_PART if beside else NAMED_WHOLE)
     return []
@@ -51,7 +51,7 @@ def family(question: str, scored: Sequence[Scored]) -> list[AnswerPart]:
 def _runs(text: str) -> Iterator[str]:
     """The words in a row that are more than half of a sentence, the longest first."""
     words = text.split()
-    for length in range(len(words) - 1, max(len(words) // 2, FEWEST_IN_A_ROW - 1), -1):
+    for length in range(len(words) - 1, max(len(words) // 2, MIN_ROW_CELLS - 1), -1):
         for start in range(len(words) - length + 1):
             yield f" {' '.join(words[start : start + length])} "
 
@@ -82,22 +82,20 @@ def _told_together(units: Sequence[Unit], probability: float) -> list[AnswerPart
     first, last = in_order[0].item.passage.page_label, in_order[-1].item.passage.page_label
     where = f"page {first}" if first == last else f"pages {first} to {last}"
     found = AnswerPart(f"{len(in_order)} sentences of one form on {where}. {MAY_BE_MORE}", kind=PartKind.NOTE)
-    one, *others = map(quotation_of, in_order[:MOST_ALIKE])
+    one, *others = map(quotation_of, in_order[:MAX_ALIKE])
     return [found, replace(one, probability=probability), *others]
 
 
 def _frame(text: str) -> str:
     """A sentence without its names and figures; nothing where too little is left to tell it by."""
     kept = [word.casefold() for word in text.split() if word.islower() and not any(map(str.isdigit, word))]
-    return " ".join(kept) if len(kept) >= FEWEST_SHARED and text.endswith(SENTENCE_ENDS) else ""
+    return " ".join(kept) if len(kept) >= MIN_SHARED and text.endswith(SENTENCE_ENDS) else ""
 
 
 def listed(unit: Unit) -> list[AnswerPart]:
     """The items of the list that a unit stands in or leads to, each without its mark; nothing where there is none."""
     numbers = (unit.item.number,)
-    return [
-        AnswerPart(one["said"], numbers, PartKind.HEADLINE, one.start("said")) for one in _run_at(unit)[:MOST_ITEMS]
-    ]
+    return [AnswerPart(one["said"], numbers, PartKind.HEADLINE, one.start("said")) for one in _run_at(unit)[:MAX_ITEMS]]
 
 
 def _run_at(unit: Unit) -> list[re.Match[str]]:
@@ -109,7 +107,7 @@ def _run_at(unit: Unit) -> list[re.Match[str]]:
         else:
             runs.append([item])
     for run in runs:
-        if len(run) >= FEWEST_ITEMS and run[0].start() <= unit.end + 1 and unit.start <= run[-1].end():
+        if len(run) >= MIN_ITEMS and run[0].start() <= unit.end + 1 and unit.start <= run[-1].end():
             return run
     return []
 
@@ -131,7 +129,7 @@ def whole_list(unit: Unit) -> AnswerPart | None:
     whole = text[before[-1].start : run[-1].end()]
     return (
         AnswerPart(whole, (unit.item.number,), PartKind.VERBATIM, before[-1].start)
-        if len(whole.split()) <= MOST_WORDS
+        if len(whole.split()) <= MAX_WORDS
         else None
     )
 

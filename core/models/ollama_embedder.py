@@ -16,7 +16,7 @@ from pincite.core.models.served import LOOK_SECONDS
 if TYPE_CHECKING:
     import ollama
 
-MOST_OLLAMA_TOKENS = 2048
+MAX_OLLAMA_TOKENS = 2048
 Done = TypeVar("Done")
 
 
@@ -52,7 +52,7 @@ class OllamaEmbedder(ServedEmbedder):
     @cached_property
     def _context_tokens(self) -> int:
         """Where the server is to cut texts: left to itself it lets a model of 512 tokens crash on 2,048."""
-        return context_length(self._ask(lambda server: server.show(self.model), LOOK_SECONDS), MOST_OLLAMA_TOKENS)
+        return context_length(self._ask(lambda server: server.show(self.model), LOOK_SECONDS), MAX_OLLAMA_TOKENS)
 
     def _request(self, texts: Sequence[str]) -> Vectors:
         options = {"num_ctx": self._context_tokens}

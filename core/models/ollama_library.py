@@ -12,7 +12,7 @@ from pincite.core.models.served import LOOK_SECONDS
 
 FETCH_SECONDS = 24 * 3600.0
 REMOVE_SECONDS = 30.0
-LARGEST_SAID = 10_000_000
+MAX_SPOKEN = 10_000_000
 """Tokens of context; more is a server's mistake."""
 RECOMMENDED = ((24, "qwen2.5:14b"), (12, "qwen2.5:7b"), (0, "qwen2.5:1.5b"))
 """From so many GiB of memory on; all under the Apache licence, and none thinks before it answers."""
@@ -31,14 +31,14 @@ def kept_models(host: str) -> list[KeptModel]:
             continue
         with suppress(ServerTrouble):
             described = shown(host, name, LOOK_SECONDS)
-            size = context_length(described, LARGEST_SAID)
+            size = context_length(described, MAX_SPOKEN)
             kept.append(
                 KeptModel(
                     name=name,
                     size=int(entry.size or 0),
                     parameters=(details and details.parameter_size) or "",
                     quantisation=(details and details.quantization_level) or "",
-                    context_tokens=0 if size == LARGEST_SAID else size,
+                    context_tokens=0 if size == MAX_SPOKEN else size,
                     chats=can_chat(described),
                     loaded=name in loaded,
                 )

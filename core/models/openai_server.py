@@ -27,8 +27,8 @@ from pincite.core.models.served import (
     ANSWER_SECONDS,
     ANSWER_TOKENS,
     CHARACTERS_PER_TOKEN,
-    LARGEST_CONTEXT,
     LOOK_SECONDS,
+    MAX_CONTEXT,
     STRUCTURED_SECONDS,
     THINKING_TOKENS,
     ReplyPiece,
@@ -40,10 +40,10 @@ from pincite.core.models.served import (
 if TYPE_CHECKING:
     import openai
 
-MOST_MODELS = 500
+MAX_MODELS = 500
 UNSAID_CONTEXT = 4_096
 """Tokens, where the server does not say how many it reads."""
-MOST_CHARACTERS = 1_500
+MAX_CHARACTERS = 1_500
 """Of a text that is embedded: servers refuse what is longer than their model reads, and most read 512 tokens."""
 
 
@@ -172,7 +172,7 @@ def _listed(address: str, key: str) -> dict[str, dict[str, Any]]:
         return _Models.model_validate((await server.models.list()).to_dict(warnings=False))
 
     told = ask(openai_at(address, key), listed, seconds=LOOK_SECONDS)
-    names = ((entry.get("id"), entry) for entry in (told.data or ())[:MOST_MODELS])
+    names = ((entry.get("id"), entry) for entry in (told.data or ())[:MAX_MODELS])
     return {name: entry for name, entry in names if isinstance(name, str) and MODEL_NAME.fullmatch(name)}
 
 
@@ -194,7 +194,7 @@ class OpenAiChat(ServedChat):
         said = [entry.get("max_model_len"), entry.get("context_length")]
         said += [meta.get("n_ctx"), meta.get("n_ctx_train")] if isinstance(meta, dict) else []
         known = [size for size in said if type(size) is int]
-        return least_context(known, LARGEST_CONTEXT) if known else UNSAID_CONTEXT
+        return least_context(known, MAX_CONTEXT) if known else UNSAID_CONTEXT
 
     def _reply(self, messages: list[dict[str, str]], schema: Mapping[str, Any]) -> str:
         form = {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(schema)}}
@@ -289,7 +289,7 @@ class OpenAiEmbedder(ServedEmbedder):
         return self.model
 
     def _request(self, texts: Sequence[str]) -> Vectors:
-        cut = [text[:MOST_CHARACTERS] or " " for text in texts]
+        cut = [text[:MAX_CHARACTERS] or " " for text in texts]
         address = self.allowed_address
 
         async def embedded(server: "openai.AsyncOpenAI") -> Vectors:

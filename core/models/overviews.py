@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from pincite.core.domain.answers import AnswerPart, PartKind
 from pincite.core.domain.search import Evidence, Reason, spread
-from pincite.core.models.lists import MOST_WORDS
+from pincite.core.models.lists import MAX_WORDS
 from pincite.core.models.units import CELLS, SENTENCE_ENDS, quotation_of, units_of
 from pincite.core.text.sentences import split_sentences
 
@@ -31,7 +31,7 @@ def _overview(own: Sequence[Evidence], sections: int) -> Iterator[AnswerPart]:
     first = own[0]
     yield AnswerPart(f"{first.document_name}{f': {first.about}' if first.about else ''}", kind=PartKind.NOTE)
     summary = next((item for item in own if item.reason is Reason.SUMMARY), None)
-    begun = opening(summary or first, MOST_WORDS if summary else MAX_OPENING_WORDS)
+    begun = opening(summary or first, MAX_WORDS if summary else MAX_OPENING_WORDS)
     yield begun
     shown = summary or first
     telling = [(item, lead) for item in own if item is not shown and (lead := _first_sentence(item)) is not None]
@@ -44,7 +44,7 @@ def _overview(own: Sequence[Evidence], sections: int) -> Iterator[AnswerPart]:
         yield lead
 
 
-def opening(item: Evidence, words: int = MOST_WORDS) -> AnswerPart:
+def opening(item: Evidence, words: int = MAX_WORDS) -> AnswerPart:
     """Return how a passage begins, in whole sentences."""
     text, last = item.passage.text, 0
     for span in split_sentences(text):

@@ -8,7 +8,7 @@ from pincite.core.text.marks import veiled
 from pincite.core.text.orders import without_orders
 from pincite.core.text.prompts import PROMPTS
 
-MOST_FIGURES = 3
+MAX_FIGURES = 3
 
 
 def messages_for(request: AnswerRequest) -> list[dict[str, str]]:
@@ -24,7 +24,7 @@ def _user_text(request: AnswerRequest) -> str:
     if request.intent is not Intent.CHAT:
         parts.append("<passages>\n" + "\n".join(map(_passage, request.evidence)) + "\n</passages>")
     if request.stated:
-        figures = "\n".join(map(_figure, request.stated[:MOST_FIGURES]))
+        figures = "\n".join(map(_figure, request.stated[:MAX_FIGURES]))
         parts.append(f"{PROMPTS['figures']}\n{figures}")
     if request.draws:
         parts.append(PROMPTS["chart"])

@@ -11,7 +11,7 @@ from pincite.core.domain.answers import AnswerPart, PartKind, engine_declines, l
 from pincite.core.domain.documents import TICKED, UNTICKED
 from pincite.core.domain.ports import AnswerRequest, AskedPiece
 from pincite.core.domain.search import Evidence, Intent, Reason
-from pincite.core.domain.turns import SURE, SURE_OF_NOTHING, UNSURE_OF_NOTHING
+from pincite.core.domain.turns import MAX_UNSURE_DECLINE, MIN_ANSWER_CONFIDENCE, MIN_DECLINE_CONFIDENCE
 from pincite.core.models.changed import (
     changed_answer,
     changes_to,
@@ -24,9 +24,9 @@ from pincite.core.models.changed import (
 from pincite.core.models.headed import agreed_cell
 from pincite.core.models.lists import (
     ITEM,
+    MAX_QUOTES,
+    MAX_WORDS,
     MAY_BE_MORE,
-    MOST_QUOTES,
-    MOST_WORDS,
     NAMED_WHOLE,
     extent,
     family,
@@ -35,7 +35,7 @@ from pincite.core.models.lists import (
     whole_list,
 )
 from pincite.core.models.overviews import opening, overview_quotes
-from pincite.core.models.relevant import MOST_RELEVANT, Found, fits_several_places, named_row_first, relevant_passages
+from pincite.core.models.relevant import MAX_RELEVANT, Found, fits_several_places, named_row_first, relevant_passages
 from pincite.core.models.selection import Scored, Selection, nearest, select
 from pincite.core.models.units import CELLS, SENTENCE_ENDS, quotation_of, repeats
 from pincite.core.text.questions import (
@@ -59,27 +59,27 @@ _WORD_BEHIND = re.compile(r"[ \u00a0]([^\W\d]{2,40}+)")
 """The word behind a number."""
 _COUNT = re.compile(rf"{ITEM_MARK}|\d{{1,2}}(?:\.\d{{1,2}}){{1,4}}")
 """What a clause begins with: "2.1 The rent …"."""
-MOST_OF_A_PART = 2
+MAX_PER_PART = 2
 """Of a question that asks several things, what is said of each: the words that answer and their sentence."""
-MOST_BEHIND_FIGURE = 2
+MAX_BEHIND_FIGURE = 2
 """Quotations of whole sentences; rows of tables only repeat a figure."""
 WORTH_SAYING = 0.3
 """Share of the best unit's probability below which another is left out."""
-LEAST_ANSWERED = 0.5
+MIN_ANSWERED = 0.5
 """Probability that what was found answers, below which it is not given for an answer. On sources left out one English
 question in nine was then declined wrongly; docs/answering.md has the others."""
-LEAST_OF_FIGURES = 0.25
+MIN_FIGURE_SHARE = 0.25
 """The probability of a figure below which it is not shown."""
 WORTH_SHOWING = 0.01
 """Share of the best unit's probability below which another is not shown among the relevant ones."""
-LEAST_RELEVANT = 0.05
+MIN_RELEVANT = 0.05
 """Probability of the likeliest words below which no passage is relevant, if none is likely to answer, none contains
-LEAST_SHARE of what the question names and none is as NEAR to it."""
-LEAST_SHARE = 0.5
+MIN_SHARE of what the question names and none is as NEAR to it."""
+MIN_SHARE = 0.5
 NEAR = 0.55
 """Cosine of a question and a passage. Of open questions 67 % have a passage as near in their own document, none in
 another."""
-DOUBTFUL = SURE - 0.01
+DOUBTFUL = MIN_ANSWER_CONFIDENCE - 0.01
 """The most that a list of passages is worth, as an answer."""
 UNREAD = 0.5
 """The most that "not found" is worth where the documents are in another language than the question."""
@@ -161,14 +161,14 @@ def reply(
     if answer and answer[0].figures:
         changed = is_changed(Found.of_figure(answer[0], evidence))
     other = bool(strange_names(question, absent)) or (best is not None and bool(best.item.replaced_by))
-    if answer and likely >= SURE and not other and (otherwise is None or _agree(selection, otherwise)):
+    if answer and likely >= MIN_ANSWER_CONFIDENCE and not other and (otherwise is None or _agree(selection, otherwise)):
         if not changed:
             return answer
         if not answer[0].figures and (both := changed_answer(question, selection, evidence)):
             return both
     figure = next(iter(stated), None)
     sure = _nothing_found(question, selection, absent)
-    if sure is not None and (figure is None or (figure.probability or 0.0) < LEAST_OF_FIGURES):
+    if sure is not None and (figure is None or (figure.probability or 0.0) < MIN_FIGURE_SHARE):
         told = filter(None, [NOT_FOUND, missing_words(absent)])
         return [AnswerPart(" ".join(told), kind=PartKind.DECLINE, probability=sure)]
     least = WORTH_SHOWING * selection.scored[0].probability if selection.scored else 0.0
@@ -198,12 +198,12 @@ def _nothing_found(question: str, selection: Selection, absent: Sequence[str]) -
     if in_another_language(question, [one.unit.item.passage.text for one in selection.scored]):
         sure, absent = min(sure, UNREAD), ()
     if asks_how_many(question) or asks_yes_or_no(question):
-        sure = min(sure, UNSURE_OF_NOTHING)
+        sure = min(sure, MAX_UNSURE_DECLINE)
     strange = bool(absent) and frozenset(content_terms(question)).issubset(map(stem, absent))
     shares = [one.measures["share"] for one in selection.scored]
-    likely = selection.answered >= LEAST_ANSWERED or selection.right >= LEAST_RELEVANT
-    irrelevant = not likely and max(shares, default=0.0) < LEAST_SHARE and nearest(selection.scored) < NEAR
-    return sure if strange or irrelevant or sure >= SURE_OF_NOTHING or not selection.scored else None
+    likely = selection.answered >= MIN_ANSWERED or selection.right >= MIN_RELEVANT
+    irrelevant = not likely and max(shares, default=0.0) < MIN_SHARE and nearest(selection.scored) < NEAR
+    return sure if strange or irrelevant or sure >= MIN_DECLINE_CONFIDENCE or not selection.scored else None
 
 
 def _agree(read: Selection, otherwise: Selection) -> bool:
@@ -243,20 +243,20 @@ def part_by_part(pieces: Sequence[AskedPiece], *, of_each: bool = False) -> list
             nothing_in.setdefault(of, []).append(piece.name)
             continue
         named = ", ".join(filter(None, [piece.name, f"“{piece.asked}”" if several or not piece.name else ""]))
-        own = _first_passage(answer) if lists_passages(answer) else _figures(answer) or answer[:MOST_OF_A_PART]
+        own = _first_passage(answer) if lists_passages(answer) else _figures(answer) or answer[:MAX_PER_PART]
         if tells_change(answer):
             told += [AnswerPart(f"{named}:", kind=PartKind.NOTE), *(replace(one, probability=None) for one in answer)]
             continue
         quoted = [replace(one, probability=None) for one in own if one.kind is not PartKind.NOTE]
         new = [part for part in quoted if piece.name or part not in told]
-        if new and (piece.name or sure < SURE):
+        if new and (piece.name or sure < MIN_ANSWER_CONFIDENCE):
             told.append(AnswerPart(f"{named}:", kind=PartKind.NOTE))
         told += [*(one for one in own if one.kind is PartKind.NOTE and new and not piece.name), *new]
     for of, names in nothing_in.items():
         where = f"{', '.join(filter(None, names))}: " if any(names) else ""
         told.append(AnswerPart(f"{where}I found no answer{of}.", kind=PartKind.DECLINE))
-    if sure < SURE:
-        return [AnswerPart(MOST_RELEVANT, kind=PartKind.EVIDENCE, probability=sure), *told]
+    if sure < MIN_ANSWER_CONFIDENCE:
+        return [AnswerPart(MAX_RELEVANT, kind=PartKind.EVIDENCE, probability=sure), *told]
     first = next(at for at, part in enumerate(told) if part.kind is not PartKind.NOTE)
     return [*told[:first], replace(told[first], probability=sure), *told[first + 1 :]]
 
@@ -287,7 +287,7 @@ def _likeliest(piece: AskedPiece) -> tuple[str, Selection]:
     """Return the reading of a question whose answer is likeliest right, with what it finds."""
     evidence, _ = in_force(piece.evidence)
     read = [(question, select(question, evidence)) for question in piece.readings]
-    return max(read, key=lambda one: one[1].right if one[1].answered >= LEAST_ANSWERED else 0.0)
+    return max(read, key=lambda one: one[1].right if one[1].answered >= MIN_ANSWERED else 0.0)
 
 
 def led_by_figure(
@@ -299,7 +299,7 @@ def led_by_figure(
     first = next((part for part in parts if part.kind is PartKind.VERBATIM), None)
     of_words = figure is not None and figure.kind is PartKind.HEADLINE
     if first and CELLS in first.text and parts[0].kind is PartKind.HEADLINE:
-        if figure is None or (figure.probability or 0.0) < LEAST_OF_FIGURES:
+        if figure is None or (figure.probability or 0.0) < MIN_FIGURE_SHARE:
             return list(parts)
         if parts[0].text in (figure.text, *(one.text for one in figure.figures)):
             figure = replace(figure, probability=max(own, figure.probability or 0.0))
@@ -314,7 +314,7 @@ def led_by_figure(
     beside = {item.number for item in evidence if item.passage.document_id in documents}
     verbatim = (part for part in parts if part.kind is PartKind.VERBATIM and beside.issuperset(part.numbers))
     quoted = [replace(part, probability=None) for part in verbatim if part.text.rstrip().endswith(SENTENCE_ENDS)]
-    return [figure, *quoted[:MOST_BEHIND_FIGURE]]
+    return [figure, *quoted[:MAX_BEHIND_FIGURE]]
 
 
 def _small_talk(request: AnswerRequest) -> str:
@@ -337,12 +337,12 @@ def quotes(question: str, selection: Selection, *, with_headline: bool = True) -
     learned: it gets the sentence without a headline.
     """
     likeliest = selection.scored[0].probability if selection.scored else 0.0
-    if min(selection.right, likeliest) < SURE and (section := _under_its_heading(question, selection)):
+    if min(selection.right, likeliest) < MIN_ANSWER_CONFIDENCE and (section := _under_its_heading(question, selection)):
         return section
-    asks_for_several = asks_for_list(question) or (asks_how_many(question) and selection.answered < LEAST_ANSWERED)
+    asks_for_several = asks_for_list(question) or (asks_how_many(question) and selection.answered < MIN_ANSWERED)
     if asks_for_several and (alike := family(question, selection.scored)):
         return alike
-    if selection.answered < LEAST_ANSWERED or not selection.scored:
+    if selection.answered < MIN_ANSWERED or not selection.scored:
         return []
     if asks_for_list(question) and (items := listed(selection.scored[0].unit)):
         return [
@@ -363,7 +363,7 @@ def quotes(question: str, selection: Selection, *, with_headline: bool = True) -
         parts = [quotation_of(half) for half in best.unit.torn or (best.unit,)]
     else:
         few = one_fact or asks_yes_or_no(question)
-        chosen = _chosen(selection.scored, *((FEW_QUOTES, FEW_WORDS) if few else (MOST_QUOTES, MOST_WORDS)))
+        chosen = _chosen(selection.scored, *((FEW_QUOTES, FEW_WORDS) if few else (MAX_QUOTES, MAX_WORDS)))
         parts = [quotation_of(one.unit) for one in chosen]
         if asks_for_list(question) and (len(parts) > 1 or not question.rstrip().endswith("?")):
             parts.append(AnswerPart(MAY_BE_MORE, kind=PartKind.NOTE))

@@ -18,7 +18,7 @@ FEATURES: tuple[str, ...] = (
 )  # fmt: skip
 EITHER_WAY = frozenset(("passage length", "page size"))
 """Figures of which more may speak for or against a passage; more of any other can only speak for it."""
-MOST_TOP_LINES = 6
+MAX_TOP_LINES = 6
 
 _NUMBERED = re.compile(r"^([A-Za-z.]{1,40}(?: study)?)\s{0,9}-?\s{0,9}(\d[\w.-]*|[A-Z]|[IVX]{1,9})$")
 
@@ -72,7 +72,7 @@ def _page_figures(
         names.add("first")
     if passage.page_index == page_counts.get(passage.document_id, 0) - 1:
         names.add("last")
-    top_lines = [line for line in text[:400].split("\n") if line.strip()][:MOST_TOP_LINES]
+    top_lines = [line for line in text[:400].split("\n") if line.strip()][:MAX_TOP_LINES]
     return {
         "page pairs": len(asked & printed) / (len(asked) or 1),
         "page size": min(len(text) / 4000, 1.0),

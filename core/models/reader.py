@@ -28,11 +28,11 @@ from pincite.core.text.networks import open_session
 
 CELL_BORDER = " | "
 """What a table's cells are read with between them; tokens do not tell a tab from a space."""
-MOST_TOKENS, MOST_QUESTION_TOKENS = 224, 48
+MAX_TOKENS, MAX_QUESTION_TOKENS = 224, 48
 """Of a window, and of the question in it, as in training."""
 OVERLAP = 64
 """Tokens that a window of a longer text has in common with the one before."""
-LONGEST_ANSWER = 48
+MAX_ANSWER_LENGTH = 48
 NEARLY = math.log(2)
 """Log-odds: what is half as likely as the best, holds it and no other cell is taken for it: half an answer misleads."""
 CLS, SEP = 101, 102
@@ -93,9 +93,9 @@ class Reader:
         """Raises StorageError when the reader's file is missing or not the expected one."""
         with self._loading:
             network = self._network
-        asked = network.tokenizer.encode(question, add_special_tokens=False).ids[:MOST_QUESTION_TOKENS]
+        asked = network.tokenizer.encode(question, add_special_tokens=False).ids[:MAX_QUESTION_TOKENS]
         head = [network.first, *asked, network.between]
-        room = MOST_TOKENS - len(head) - 1
+        room = MAX_TOKENS - len(head) - 1
         pieces = []
         for number, text in enumerate(texts):
             encoded = network.tokenizer.encode(text.replace("\t", CELL_BORDER), add_special_tokens=False)
@@ -213,7 +213,7 @@ def _best(window: Window, start: int, end: int) -> tuple[Span, float] | None:
 def likeliest(starts: Numbers, ends: Numbers, cells: NDArray[np.int64]) -> tuple[int, int, float]:
     """The first and the last token of the answer, and its log-odds; all three shapes (tokens,)."""
     sums = starts[:, None] + ends[None, :]
-    near = np.triu(np.ones_like(sums, dtype=bool)) & ~np.triu(np.ones_like(sums, dtype=bool), LONGEST_ANSWER)
+    near = np.triu(np.ones_like(sums, dtype=bool)) & ~np.triu(np.ones_like(sums, dtype=bool), MAX_ANSWER_LENGTH)
     odds = np.where(near, sums, -np.inf)
     first, last = np.unravel_index(int(np.argmax(odds)), odds.shape)
     same = cells[last:] - cells[: first + 1, None] == cells[last] - cells[first]

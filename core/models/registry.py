@@ -21,7 +21,7 @@ from pincite.core.models.quoting import Quoting
 from pincite.core.models.rerank import BuiltInReranker
 
 AUTO, QUOTING = "auto", "quoting"
-LEAST_PARAMETERS = 1_000_000_000
+MIN_PARAMETERS = 1_000_000_000
 """A smaller model says much that its evidence does not: ``auto`` chooses none, who names one gets it."""
 QUOTING_IS_CHOSEN = "Language models are turned off."
 
@@ -145,7 +145,7 @@ def _state(name: str, model: str, settings: Settings) -> EngineState:
     except ModelUnavailableError as error:
         return EngineState(QUOTING, "", (), False, error.message, error.hint)
     wanted = model or provider.preferred(settings)
-    least = LEAST_PARAMETERS if settings.engine == AUTO and not wanted else 0
+    least = MIN_PARAMETERS if settings.engine == AUTO and not wanted else 0
     fitting = [known for known, parameters in models.items() if parameters >= least or not parameters]
     chosen = next((known for known in fitting if not wanted or known in (wanted, f"{wanted}:latest")), "")
     at = f" at {address}" if address else ""

@@ -14,7 +14,7 @@ from pincite.core.models.units import CELLS, SENTENCE_ENDS, Unit, quotation_of
 from pincite.core.text.sentences import split_sentences
 from pincite.core.text.terms import content_terms
 
-MOST_RELEVANT = "Most relevant in your documents"
+MAX_RELEVANT = "Most relevant in your documents"
 MAX_PASSAGES, MAX_WORDS = 5, 50
 """Number of passages, and the length of each; a longer sentence or row is shown whole."""
 ROWS_BEFORE = 1
@@ -68,7 +68,7 @@ def named_row_first(question: str, scored: Sequence[Scored]) -> Sequence[Scored]
 
 def relevant_passages(found: Iterable[Found], probability: float) -> list[AnswerPart]:
     """Return the heading, which carries the probability that the first passage answers, and the passages."""
-    parts = [AnswerPart(MOST_RELEVANT, kind=PartKind.EVIDENCE, probability=probability)]
+    parts = [AnswerPart(MAX_RELEVANT, kind=PartKind.EVIDENCE, probability=probability)]
     places, texts = set[tuple[object, ...]](), list[str]()
     for one in found:
         passage = one.item.passage

@@ -30,7 +30,7 @@ _WHERE = re.compile(r"(?<=\])[ \t]?\(([^()\n]{1,300})\)")
 _TAG = re.compile(r"<(/?)passages?>")
 _LISTED = re.compile(rf"[\[【]\^?\d|{_LABEL}\b", re.IGNORECASE)
 _BESIDE = re.compile(rf"\b(?:{_LABEL}|pages?|pp?)\b|[\W\d_]+", re.IGNORECASE)
-_LEAST_WORDS = 5
+_MIN_WORDS = 5
 """Of a sentence that nobody says twice, or that answers without the word before it."""
 _YES_OR_NO = re.compile(r"\A[\s*_]{0,6}+(?:yes|no)[\s*_]{0,4}+[,.:;!–—-]{1,2}+[\s*_]{1,6}+(?=\w)", re.IGNORECASE)
 
@@ -52,7 +52,7 @@ def _without_verdict(text: str) -> str:
     """The sentence that decides without the word before it, which nothing checks: "Yes, smoking is not allowed"."""
     rest = _YES_OR_NO.sub("", text, count=1)
     first = next(iter(split_sentences(rest)), None)
-    decides = first is not None and len(rest[first.start : first.end].split()) >= _LEAST_WORDS
+    decides = first is not None and len(rest[first.start : first.end].split()) >= _MIN_WORDS
     return rest[:1].upper() + rest[1:] if decides else text
 
 
@@ -129,7 +129,7 @@ def _said_once(text: str) -> str:
     for span in split_sentences(text):
         sentence = text[span.start : span.end]
         bare = " ".join(MARK.sub("", sentence).split())
-        if bare not in said or len(bare.split()) < _LEAST_WORDS or "|" in bare:
+        if bare not in said or len(bare.split()) < _MIN_WORDS or "|" in bare:
             kept += text[position : span.end]
         said.add(bare)
         position = span.end

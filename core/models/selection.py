@@ -21,7 +21,7 @@ from pincite.core.domain.answers import Span
 from pincite.core.domain.documents import TICKED, UNTICKED, Passage
 from pincite.core.domain.logistic import FARTHEST, LogisticModel, log_odds
 from pincite.core.domain.search import Evidence, Reason
-from pincite.core.domain.turns import SURE
+from pincite.core.domain.turns import MIN_ANSWER_CONFIDENCE
 from pincite.core.models.reader import Reader, large_reader, small_reader
 from pincite.core.models.units import (
     CELLS,
@@ -42,7 +42,7 @@ from pincite.core.text.sentences import ITEM_MARK, split_sentences
 from pincite.core.text.terms import FUNCTION_WORDS, content_terms, rarity, words
 from pincite.core.text.years import years_of
 
-MOST_READ = 8
+MAX_READ = 8
 """Of so many passages, the most relevant ones, each sentence is weighed."""
 _NUMBERED = re.compile(
     r"\b(?P<word>[^\W\d_]+)[ \u00a0](?P<numbers>(?:\d{1,3}|[A-Z])(?![\w%]|[.,]\d)"
@@ -158,7 +158,7 @@ def _select(question: str, evidence: Sequence[Evidence]) -> Selection:
     measured = measure_units(question, found, reader_of(skill))
     unchanged = [one for one in measured if not any(_is_within(one.unit, change) for change in changes)]
     selection = weigh(unchanged, question, skill)
-    if len(unchanged) == len(measured) or selection.right >= SURE:
+    if len(unchanged) == len(measured) or selection.right >= MIN_ANSWER_CONFIDENCE:
         return selection
     return max((selection, weigh(measured, question, skill)), key=lambda one: one.right)
 
@@ -193,7 +193,7 @@ class Measured:
 
 def measure_units(question: str, evidence: Sequence[Evidence], reader: Reader | None) -> list[Measured]:
     """Every unit of the most relevant passages that says more than the question does, with its measures."""
-    items = sorted(evidence, key=lambda item: -_relevance(item))[:MOST_READ]
+    items = sorted(evidence, key=lambda item: -_relevance(item))[:MAX_READ]
     sequence = frozenset(content_terms(question))
     names = [_named_by_its_document(sequence, item) for item in items]
     before = [_before(item, own) for item, own in zip(items, names, strict=True)]

@@ -17,7 +17,7 @@ from pincite.core.models.prompts import messages_for
 from pincite.core.text.plain import storable
 from pincite.core.text.thinking import CLOSING, OPENING, split_thinking
 
-LARGEST_CONTEXT = 8_192
+MAX_CONTEXT = 8_192
 """Tokens: what is asked for of models that could take more, so that a laptop's memory suffices."""
 ANSWER_TOKENS = 700
 THINKING_TOKENS = 1_500
@@ -26,25 +26,25 @@ OVERHEAD_TOKENS = 900
 """Rules, question and recent history."""
 CHARACTERS_PER_TOKEN = 3.0
 """Cautious: prose runs to four, tables of figures to less than three."""
-LONGEST_TOKEN = 9
+MAX_TOKEN_LENGTH = 9
 """More characters per token than this over a whole prompt means that the server did not read all of it."""
 PATIENCE_SECONDS = 20.0
 """The wait for the first word that evidence may cause: without a graphics card, reading is what takes time."""
 UNKNOWN_PACE = 75.0
 """Tokens read a second, until the first prompt was timed."""
-LEAST_EVIDENCE = 600
+MIN_EVIDENCE = 600
 """Tokens: less shows a model too little, however slow it is."""
 TIMED_TOKENS = 300
 """Shorter prompts say little of the pace."""
-LEAST_CONTEXT = 128
-LONGEST_ANSWER = 20_000
+MIN_CONTEXT = 128
+MAX_ANSWER_LENGTH = 20_000
 """Characters, thoughts included: more than the tokens asked for make; a server that heeds no limit is cut."""
 LOOK_SECONDS = 3.0
 STRUCTURED_SECONDS = 30.0
 ANSWER_SECONDS = 3_600.0
 """The longest time that a turn may be given in the settings; a turn stops its answer sooner."""
 REPEATED = 3
-LEAST_REPEATED = 160
+MIN_REPEATED = 160
 """A reply whose end says the same so many times over, in at least so many characters, has run away."""
 
 _CONTROLS = dict.fromkeys({*range(32), *range(127, 160)} - {9, 10, 13})
@@ -105,7 +105,7 @@ class ServedChat(ABC):
     @property
     @abstractmethod
     def context_tokens(self) -> int:
-        """At most LARGEST_CONTEXT. Raises ModelUnavailableError."""
+        """At most MAX_CONTEXT. Raises ModelUnavailableError."""
 
     @abstractmethod
     def pieces(self, messages: list[dict[str, str]], stopped: Callable[[], bool]) -> Generator[ReplyPiece, None, None]:
@@ -123,7 +123,7 @@ class ServedChat(ABC):
     @property
     def readable_characters(self) -> int:
         pace = _paces.get((self.host, self.model), UNKNOWN_PACE)
-        tokens = max(pace * PATIENCE_SECONDS, LEAST_EVIDENCE)
+        tokens = max(pace * PATIENCE_SECONDS, MIN_EVIDENCE)
         return min(int(tokens * CHARACTERS_PER_TOKEN), self.context_characters)
 
     def answer(self, request: AnswerRequest, stopped: Callable[[], bool]) -> Iterator[str]:
@@ -145,14 +145,14 @@ class ServedChat(ABC):
                 if piece.text:
                     text += CLOSING + piece.text if thinking else piece.text
                     thinking = False
-                text = storable(text).translate(_CONTROLS)[: LONGEST_ANSWER - len(written)]
+                text = storable(text).translate(_CONTROLS)[: MAX_ANSWER_LENGTH - len(written)]
                 written += text
                 if text:
                     yield text
                 if runs_away(written):
                     self._notices.append(f"{self.model} began to repeat itself and was stopped.")
                     return
-                if piece.done or len(written) >= LONGEST_ANSWER:
+                if piece.done or len(written) >= MAX_ANSWER_LENGTH:
                     break
             else:
                 raise ServerTrouble("stopped before the answer was complete")
@@ -207,11 +207,11 @@ class ServedChat(ABC):
 
     def _look_for_cuts(self, last: ReplyPiece, characters_sent: int, characters_written: int) -> None:
         read = last.prompt_tokens
-        if read and (read >= self.context_tokens - 1 or characters_sent / read > LONGEST_TOKEN):
+        if read and (read >= self.context_tokens - 1 or characters_sent / read > MAX_TOKEN_LENGTH):
             self._notices.append(
                 f"{self.model} could not read all of the evidence: its context of {self.context_tokens} tokens is full."
             )
-        if last.cut or characters_written >= LONGEST_ANSWER:
+        if last.cut or characters_written >= MAX_ANSWER_LENGTH:
             self._notices.append(f"The answer of {self.model} reached its length limit and was cut off.")
 
 
@@ -231,14 +231,14 @@ def unavailable(host: str, trouble: ServerTrouble, program: str) -> ModelUnavail
 
 def runs_away(text: str) -> bool:
     """Whether the end of a text is one stretch over and over."""
-    tail = text[-LONGEST_ANSWER // 10 :]
-    if len(tail) < LEAST_REPEATED:
+    tail = text[-MAX_ANSWER_LENGTH // 10 :]
+    if len(tail) < MIN_REPEATED:
         return False
     period = len(tail) - 32 - tail.rfind(tail[-32:], 0, -1)
-    span = max(REPEATED * period, LEAST_REPEATED)
+    span = max(REPEATED * period, MIN_REPEATED)
     return span <= len(tail) and tail[-span:-period] == tail[period - span :]
 
 
 def least_context(sizes: Sequence[object], most: int) -> int:
     """The smallest of what may be sizes in tokens, at most ``most``; what is no size is passed over."""
-    return min([most, *(size for size in sizes if type(size) is int and size >= LEAST_CONTEXT)])
+    return min([most, *(size for size in sizes if type(size) is int and size >= MIN_CONTEXT)])

@@ -11,7 +11,7 @@ from pincite.core.text.sentences import split_sentences
 from pincite.core.text.terms import content_terms
 
 SHORT_LINE_WORDS = 9
-LONGEST_UNIT_WORDS = 42
+MAX_UNIT_WORDS = 42
 """A heading or a short line takes the lines after it along, up to here."""
 LONG_WORD = 8
 """Letters; more stand between spaces only where a language has none."""
@@ -22,7 +22,7 @@ LABELLED = re.compile(r"[^:\t]{2,60}: \S")
 SENTENCE_ENDS = (".", "!", "?", "。", "！", "？", "।")
 SIGNED = "Signed: "
 """What the lines below the last sentence of a letter or a contract are, which they do not say; read before them."""
-MOST_SIGNED_WORDS = 60
+MAX_SIGNED_WORDS = 60
 SIGNED_TERMS = frozenset(content_terms(SIGNED))
 
 
@@ -106,7 +106,7 @@ def _last_of_unit(lines: Sequence[_Line], first: int) -> int:
     if not own.announces and (own.finished or own.words > SHORT_LINE_WORDS):
         return first
     last, words = first, own.words
-    while last + 1 < len(lines) and not lines[last + 1].alone and words + lines[last + 1].words <= LONGEST_UNIT_WORDS:
+    while last + 1 < len(lines) and not lines[last + 1].alone and words + lines[last + 1].words <= MAX_UNIT_WORDS:
         last += 1
         words += lines[last].words
         if not own.announces and (lines[last].finished or lines[last].words > SHORT_LINE_WORDS):
@@ -137,7 +137,7 @@ def torn(units: Sequence[list[Unit]]) -> list[list[Unit]]:
 def signed(units: Sequence[Unit]) -> list[Unit]:
     """The units of a passage, those below its last sentence with what they are among their terms."""
     below = max((at for at, unit in enumerate(units, start=1) if unit.text.endswith(SENTENCE_ENDS)), default=0)
-    if not units[below:] or len(units[below].item.passage.text[units[below].start :].split()) > MOST_SIGNED_WORDS:
+    if not units[below:] or len(units[below].item.passage.text[units[below].start :].split()) > MAX_SIGNED_WORDS:
         return list(units)
     return [*units[:below], *(replace(unit, terms=(*unit.terms, *SIGNED_TERMS)) for unit in units[below:])]
 

@@ -23,11 +23,11 @@ from pincite.core.models.minilm import MiniLmEmbedder
 
 BUCKETS = 1024
 """For runs of letters, and again for words."""
-LONGEST_RUN = 4
+MAX_RUN_LENGTH = 4
 """Letters of a run, within a word and its borders."""
 LONG = 20
 """Words of a message; more tell no more."""
-MOST_CHARACTERS = 300
+MAX_CHARACTERS = 300
 """Longer messages are judged by their beginning."""
 WEIGHT_OF_E5 = 3.0
 """Its vectors lie close to each other."""
@@ -129,7 +129,7 @@ def _sums(text: str, *names: str, with_e5: bool) -> Matrix:
 
 def described(texts: Sequence[str], *, with_e5: bool) -> Matrix:
     """Shape (texts, dimensions of the embedders + 2 * BUCKETS + 4)."""
-    texts = [" ".join(text[:MOST_CHARACTERS].split()) for text in texts]
+    texts = [" ".join(text[:MAX_CHARACTERS].split()) for text in texts]
     vectors = [np.asarray(_minilm().embed_queries(texts), dtype=np.float64)]
     vectors += [WEIGHT_OF_E5 * np.asarray(_e5().embed_queries(texts), dtype=np.float64)] if with_e5 else []
     return np.hstack([*vectors, np.stack([np.concatenate([_letters(t), _words(t), _form(t)]) for t in texts])])
@@ -138,7 +138,7 @@ def described(texts: Sequence[str], *, with_e5: bool) -> Matrix:
 def _letters(text: str) -> Matrix:
     padded = f" {text.casefold()} "
     runs = (
-        padded[start : start + size] for size in range(1, LONGEST_RUN + 1) for start in range(len(padded) - size + 1)
+        padded[start : start + size] for size in range(1, MAX_RUN_LENGTH + 1) for start in range(len(padded) - size + 1)
     )
     return _scaled(np.sqrt(_counted(runs)))
 

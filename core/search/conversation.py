@@ -17,7 +17,7 @@ from pincite.core.text.sentences import split_sentences
 from pincite.core.text.terms import content_terms, specificity
 
 HISTORY_CHARACTERS = 1_500
-MOST_OLDER, LONGEST_OLDER = 2, 300
+MAX_OLDER, MAX_OLDER_LENGTH = 2, 300
 """Older exchanges that are told too, and the characters of their answers."""
 MAX_ASKED, MAX_GIST = 80, 60
 """Characters of a question and of its answer that are told in one line."""
@@ -75,8 +75,8 @@ def conversation_for(question: str, history: Sequence[Exchange]) -> Conversation
         for place, one in enumerate(history[:begin])
     }
     best = sorted((place for place in weights if weights[place]), key=lambda place: (-weights[place], -place))
-    older = tuple(history[place] for place in sorted(best[:MOST_OLDER]))
-    rest = [history[place] for place in range(begin) if place not in best[:MOST_OLDER]]
+    older = tuple(history[place] for place in sorted(best[:MAX_OLDER]))
+    rest = [history[place] for place in range(begin) if place not in best[:MAX_OLDER]]
     return Conversation(older, tuple(history[begin:]), len(rest), _in_short(rest))
 
 
@@ -102,5 +102,5 @@ def _gist(answer: str) -> str:
     return kept or _shortened(first, MAX_GIST)
 
 
-def _shortened(answer: str, longest: int = LONGEST_OLDER) -> str:
+def _shortened(answer: str, longest: int = MAX_OLDER_LENGTH) -> str:
     return answer if len(answer) <= longest else f"{answer[:longest].rsplit(' ', 1)[0]} …"

@@ -12,10 +12,10 @@ from pincite.core.text.questions import OF_DOCUMENTS
 from pincite.core.text.terms import FUNCTION_WORDS, QUESTION_WORDS, STOP_WORDS, content_terms, stem, words
 
 MEASURES = frozenset("much many long often far exactly ago more".split())
-MOST_WORDS_OF_A_REST = 3
-MOST_WORDS_OF_A_SLOT = 6
-MOST_WORDS_OF_AN_ITEM = 16
-MOST_WORDS_CARRIED, MOST_WORDS_SO_FAR = 40, 80
+MAX_REST_WORDS = 3
+MAX_SLOT_WORDS = 6
+MAX_ITEM_WORDS = 16
+MAX_WORDS_CARRIED, MAX_WORDS_SO_FAR = 40, 80
 """Of what was asked before, and in all of the conversation: a chain of follow-ups drops its beginning."""
 LEANS, SURELY_LEANS = 0.5, 0.9
 """Probability that a message needs the one before it, from which it is read with it, and from which it asks nothing by
@@ -102,7 +102,7 @@ def read_after(question: str, history: Sequence[Exchange], leaning: Leaning) -> 
     earlier = [one for one in history if one.intent not in APART and one.understood.strip()]
     if not earlier:
         return FollowUp(question)
-    last, before = earlier[-1], _shortened(earlier[-1].understood, MOST_WORDS_CARRIED)
+    last, before = earlier[-1], _shortened(earlier[-1].understood, MAX_WORDS_CARRIED)
     leans, repeats = leaning(question), f" {FROM_THE_ANSWER}" if _holds_answer(last) else ""
     if _names_one_of(last.listed, question, leans):
         place = _LITTLE_OPENING.sub("", question, count=1).strip(" ?!.")
@@ -116,8 +116,8 @@ def read_after(question: str, history: Sequence[Exchange], leaning: Leaning) -> 
     needs = leans >= LEANS or bool(said)
     topics = [_topic_of(one, read=False) for one in earlier]
     carried = (_topic_of(last, whole=not asks) if needs else topics[-1]) or _topic_of(last, whole=True)
-    carried = _shortened(carried, MOST_WORDS_CARRIED)
-    so_far = _shortened("; ".join(filter(None, topics)), MOST_WORDS_SO_FAR)
+    carried = _shortened(carried, MAX_WORDS_CARRIED)
+    so_far = _shortened("; ".join(filter(None, topics)), MAX_WORDS_SO_FAR)
     joined, joined_so_far = (f"{question.strip()} ({topic})" if topic else question for topic in (carried, so_far))
     if not needs:
         return FollowUp(question, tuple(one for one in dict.fromkeys([joined, joined_so_far]) if one != question))
@@ -153,7 +153,7 @@ def _topic_of(one: Exchange, *, whole: bool = False, read: bool = True) -> str:
 
 def _names_one_of(listed: Sequence[str], question: str, leans: float) -> bool:
     """Say whether a message only names places of the passages listed: "harbour.pdf", "the one in Dunby"."""
-    by_itself = bool(_ASKS_ANEW.match(question)) and len(words(question)) > MOST_WORDS_OF_A_REST
+    by_itself = bool(_ASKS_ANEW.match(question)) and len(words(question)) > MAX_REST_WORDS
     if by_itself and leans < SURELY_LEANS:
         return False
     named = set(content_terms(question)) - OF_DOCUMENTS
@@ -238,12 +238,12 @@ def _corrected(question: str, before: str) -> str:
         wrong = instead["wrong"] or instead["wrong_last"]
         right = instead["right"] or instead["right_first"]
         places = [match.span() for match in re.finditer(re.escape(wrong.strip(" ?!.")), before, re.IGNORECASE)]
-        if places and len(words(right)) <= MOST_WORDS_OF_A_SLOT:
+        if places and len(words(right)) <= MAX_SLOT_WORDS:
             return _replaced(before, places, right.strip(" ?!."))
     bare = _LITTLE_OPENING.sub("", said, count=1).strip()
     if not bare:
         return ""
-    slot = with_slot(before, bare) if len(words(bare)) <= MOST_WORDS_OF_A_SLOT else ""
+    slot = with_slot(before, bare) if len(words(bare)) <= MAX_SLOT_WORDS else ""
     return slot or ("" if _NO_TOPIC.search(said) else _with_other_topic(before, bare.rstrip(" ?!.")))
 
 
@@ -251,7 +251,7 @@ def _with_other_topic(before: str, topic: str) -> str:
     """The last question asked of another thing, of the same owner and year where the correction names none."""
     asked = _TOPIC.search(before)
     own = [word for word in words(topic) if word.lower() not in FUNCTION_WORDS]
-    if asked is None or not own or len(words(topic)) > MOST_WORDS_OF_AN_ITEM or MEASURES.issuperset(own):
+    if asked is None or not own or len(words(topic)) > MAX_ITEM_WORDS or MEASURES.issuperset(own):
         return ""
     said = asked["topic"].strip(" ,;")
     owner = _OWNER.match(said)
@@ -274,7 +274,7 @@ def _rest_of(question: str) -> str:
     opening = takewhile(lambda word: word.group().lower() in STOP_WORDS - QUESTION_WORDS, _WORD.finditer(bare))
     bare = bare[max((word.end() for word in opening), default=0) :].strip()
     own = [word for word in words(bare) if word.lower() not in FUNCTION_WORDS]
-    return bare if own and len(words(bare)) <= MOST_WORDS_OF_A_SLOT and len(own) <= MOST_WORDS_OF_A_REST else ""
+    return bare if own and len(words(bare)) <= MAX_SLOT_WORDS and len(own) <= MAX_REST_WORDS else ""
 
 
 def _pointed_at(question: str, last: Exchange) -> str:
@@ -294,7 +294,7 @@ def items_of(answer: str) -> list[str]:
     if len(listed) < 2 and lines:
         series = max((match.group() for match in _SERIES.finditer(lines[0])), key=len, default="")
         listed = [part for part in _BETWEEN_ITEMS.split(series) if part] or lines
-    return [" ".join(item.strip(" .;,").split()[:MOST_WORDS_OF_AN_ITEM]) for item in listed]
+    return [" ".join(item.strip(" .;,").split()[:MAX_ITEM_WORDS]) for item in listed]
 
 
 def _shortened(text: str, most_words: int) -> str:

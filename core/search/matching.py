@@ -31,8 +31,8 @@ WORTH_OF_A_NAME = 0.75
 WORTH_OF_A_WORD = 0.3
 LIKENESS_OF_NAMES = 0.9
 """By Jaro and Winkler, who give weight to the beginning: "Activision" is like "activisionblizzard"."""
-SHORTEST_LIKE = 5
-SHORTEST_NUMBER = 4
+MIN_SIMILAR_LENGTH = 5
+MIN_NUMBER_LENGTH = 4
 """Of a form, an invoice or a file, that is a name; years are none."""
 FEW_CALLED = 5
 """Of so many documents the first words are read, to tell a name from a common word."""
@@ -123,7 +123,7 @@ def with_capitals(question: str, documents: Sequence[Document], opening: Callabl
 
     def as_written(match: re.Match[str]) -> str:
         word, bare = match.group(), stem(match.group())
-        if not word.islower() or len(word) < SHORTEST_LIKE - 1 or word in FUNCTION_WORDS:
+        if not word.islower() or len(word) < MIN_SIMILAR_LENGTH - 1 or word in FUNCTION_WORDS:
             return word
         called = [document_id for document_id, own in names.items() if not own.isdisjoint((word, bare))][:FEW_CALLED]
         texts = " ".join(map(opening, called))
@@ -174,7 +174,7 @@ def _without_strangers(question: str, documents: Sequence[Document]) -> str:
 
 def _is_among(word: str, names: frozenset[str]) -> bool:
     return word in names or (
-        len(word) >= SHORTEST_LIKE
+        len(word) >= MIN_SIMILAR_LENGTH
         and process.extractOne(word, names, scorer=JaroWinkler.similarity, score_cutoff=LIKENESS_OF_NAMES) is not None
     )
 
@@ -188,7 +188,7 @@ def _is_called(name: str, spoken: str) -> bool:
     """Whether a document's whole name is said, and holds a word that could name something."""
     own = _in_words(_bare(name))
     telling = set(own.split()) - _GENERIC - FUNCTION_WORDS
-    return own in spoken and any(len(word) >= SHORTEST_LIKE - 1 for word in telling)
+    return own in spoken and any(len(word) >= MIN_SIMILAR_LENGTH - 1 for word in telling)
 
 
 def _in_words(text: str) -> str:
@@ -218,8 +218,8 @@ def _spoken_forms(question: str) -> dict[str, float]:
 def _worths(names: Sequence[str], spoken: Mapping[str, float]) -> dict[str, float]:
     """What it tells that the question speaks of these words: themselves, their stems, or names that are like them."""
     worths = {name: worth for name in names if (worth := max(spoken.get(name, 0.0), spoken.get(stem(name), 0.0))) > 0}
-    others = [name for name in names if name not in worths and len(name) >= SHORTEST_LIKE]
-    forms = [form for form, worth in spoken.items() if worth == WORTH_OF_A_NAME and len(form) >= SHORTEST_LIKE]
+    others = [name for name in names if name not in worths and len(name) >= MIN_SIMILAR_LENGTH]
+    forms = [form for form, worth in spoken.items() if worth == WORTH_OF_A_NAME and len(form) >= MIN_SIMILAR_LENGTH]
     if others and forms:
         likeness = process.cdist(others, forms, scorer=JaroWinkler.similarity, score_cutoff=LIKENESS_OF_NAMES)
         worths |= {
@@ -241,7 +241,7 @@ def _names_of(name: str, values: tuple[str, ...]) -> frozenset[str]:
         for word in words - _GENERIC - FUNCTION_WORDS
         if 2 <= len(word) <= 24
         and (len(word) > 2 or any(map(str.isdigit, word)))
-        and not (word.isdigit() and (len(word) < SHORTEST_NUMBER or _YEAR.fullmatch(word)))
+        and not (word.isdigit() and (len(word) < MIN_NUMBER_LENGTH or _YEAR.fullmatch(word)))
     )
 
 

@@ -15,12 +15,12 @@ from pincite.core.search.matching import match_documents
 if TYPE_CHECKING:
     from pincite.core.store.library import Library
 
-MOST_PASSAGES = 5_000
+MAX_PASSAGES = 5_000
 """Of a longer document, its beginning."""
-SHORTEST_CHARACTERS = 40
+MIN_CHARACTERS = 40
 """Shorter passages are headings and captions, which say little by themselves."""
-FEWEST_SECTIONS = 3
-MOST_SUMMARIES = 2
+MIN_SECTIONS = 3
+MAX_SUMMARIES = 2
 """Passages of a document's own summary that come before its sections."""
 _SUMMARY_HEADING = re.compile(
     r"[\W\d]{0,40}+(?:(?:executive |management )?(?:abstract|summary)|overview|highlights|conclusions?|"
@@ -39,7 +39,7 @@ def overview(documents: Sequence[Document], library: "Library", *, context_chara
     """Passages that stand for the documents, an equal share of the room for each, in reading order."""
     evidence: list[Evidence] = []
     for document in documents:
-        passages = library.opening_passages(document.id, MOST_PASSAGES)
+        passages = library.opening_passages(document.id, MAX_PASSAGES)
         telling = _telling(passages)
         room = context_characters // len(documents)
         taken = set[str]()
@@ -70,12 +70,12 @@ def _telling(passages: Sequence[Passage]) -> Mapping[str, tuple[int, int]]:
     Sections come in an order that covers the document evenly however few are taken; without headings every passage
     counts as one.
     """
-    said = [passage for passage in passages if len(passage.text) >= SHORTEST_CHARACTERS] or passages[:1]
+    said = [passage for passage in passages if len(passage.text) >= MIN_CHARACTERS] or passages[:1]
     openings = {passage.heading_path: passage for passage in reversed(said)}.values()
-    sections = openings if len(openings) >= FEWEST_SECTIONS else said
+    sections = openings if len(openings) >= MIN_SECTIONS else said
     opening_ids = {passage.id for passage in sections}
     summaries = [p for p in reversed(openings) if p.heading_path and _SUMMARY_HEADING.match(p.heading_path[-1])]
     order = [passage for passage in said if passage.id in opening_ids]
     keys = {order[place].id: (2, rank) for rank, place in enumerate(spread(len(order)))}
     keys |= {passage.id: (1, 0) for passage in said[:1]}
-    return keys | {passage.id: (0, rank) for rank, passage in enumerate(summaries[:MOST_SUMMARIES])}
+    return keys | {passage.id: (0, rank) for rank, passage in enumerate(summaries[:MAX_SUMMARIES])}

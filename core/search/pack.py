@@ -9,7 +9,7 @@ from pincite.core.domain.documents import Document, Passage
 from pincite.core.domain.search import Candidate, Evidence, Reason
 from pincite.core.text.plain import counted
 
-MOST_OF_A_PAGE = 2
+MAX_PER_PAGE = 2
 """Passages of one page among those kept; more of it comes as neighbours, and other pages get their chance."""
 SHARE_OF_OPENINGS = 0.2
 """Of the room for evidence."""
@@ -64,7 +64,7 @@ def spread_over_pages(ranked: Iterable[Candidate]) -> list[Candidate]:
     kept = []
     for candidate in ranked:
         taken[candidate.passage.page] += 1
-        if taken[candidate.passage.page] <= MOST_OF_A_PAGE:
+        if taken[candidate.passage.page] <= MAX_PER_PAGE:
             kept.append(candidate)
     return kept
 

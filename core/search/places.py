@@ -6,8 +6,8 @@ from text_to_num import alpha2digit
 
 from pincite.core.text.questions import PARTS
 
-MOST_PAGES_OF_A_RANGE = 40
-MOST_YEARS_OF_A_SPAN = 10
+MAX_RANGE_PAGES = 40
+MAX_SPAN_YEARS = 10
 
 _PAGE = r"(?:\d{1,4}|[ivxlc]{1,7}|[IVXLC]{2,7}|[A-Z]{1,2}-?\d{1,3})(?!\w|\.\d)"
 _BETWEEN = (
@@ -70,7 +70,7 @@ def pages_in(question: str) -> tuple[str, ...]:
 def _pages_between(first: str, last: str) -> list[str]:
     """The pages between the ends of a range: 3 to 5, iv to vi, A-1 to A-3; none where the ends do not match."""
     (style, low), (other, high) = _counted(first), _counted(last)
-    if style != other or not low < high <= low + MOST_PAGES_OF_A_RANGE:
+    if style != other or not low < high <= low + MAX_RANGE_PAGES:
         return []
     return [_as_roman(number) if style == "roman" else f"{style}{number}" for number in range(low + 1, high)]
 
@@ -107,7 +107,7 @@ def years_in(question: str) -> tuple[str, ...]:
     found = [match.group() for match in _YEAR.finditer(plain)]
     for match in _YEAR_SPAN.finditer(plain):
         first, last = int(match.group(1)), int(match.group(2))
-        if first < last <= first + MOST_YEARS_OF_A_SPAN:
+        if first < last <= first + MAX_SPAN_YEARS:
             found += map(str, range(first, last))
     return tuple(sorted(set(found)))
 

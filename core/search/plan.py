@@ -19,7 +19,7 @@ from pincite.core.search.places import numbered_in, pages_in, with_plain_years, 
 from pincite.core.text.sentences import split_sentences
 from pincite.core.text.terms import FUNCTION_WORDS, content_terms, words
 
-MOST_SUB_QUERIES = 4
+MAX_SUB_QUERIES = 4
 
 _HOW_TO_ANSWER = re.compile(
     r"\W{0,9}(?:(?:please|kindly)\s{1,9})?(?:answer|respond|reply|round|format|express|write|return|output)\b(?!\s+(?-i:[A-Z]))",
@@ -80,7 +80,7 @@ def plan_question(
     return SearchPlan(
         question=question,
         standalone_question=standalone,
-        sub_queries=(*sub_queries[:MOST_SUB_QUERIES], *map(SubQuery, gaps)),
+        sub_queries=(*sub_queries[:MAX_SUB_QUERIES], *map(SubQuery, gaps)),
         entities=entities_in(core),
         constraints=constraints,
         time_ranges=years_in(standalone),
@@ -151,7 +151,7 @@ def in_documents(
             piece = asked[0]
         chosen = tuple((one,) for one in own) if set(own) <= set(targets) else ()
         apart = named_apart(piece.query.text, meant) or chosen
-        of_each = apart if 1 < len(apart) <= MOST_SUB_QUERIES else (own,)
+        of_each = apart if 1 < len(apart) <= MAX_SUB_QUERIES else (own,)
         found += [replace(piece, query=replace(piece.query, document_ids=of)) for of in of_each]
     found = list(dict.fromkeys(found))
     often = Counter(piece.asked for piece in found)

@@ -19,11 +19,11 @@ from pincite.core.search.rankings import Ranking, Rankings, RunIndexes
 if TYPE_CHECKING:
     from pincite.core.store.library import Library
 
-MOST_OPENED_TARGETS = 3
+MAX_OPENED_TARGETS = 3
 """With more targets than this their openings would crowd out what was found."""
 OPENING_PASSAGES = 3
 """Of each target, from its beginning."""
-FEWEST_OF_A_PIECE = 4
+MIN_PIECE_ITEMS = 4
 """Passages that are kept for each of several things that are asked."""
 DOCUMENT_PULL = 1.0
 """How much a document's share of all results raises each of its passages."""
@@ -81,7 +81,7 @@ class Retriever:
         strict, loose = self._reranker.floors
         floor = (settings.score_floor or strict) * (loose / strict) ** retry
         most = settings.kept * (1 + retry)
-        share = max(most // len(found), min(most, FEWEST_OF_A_PIECE))
+        share = max(most // len(found), min(most, MIN_PIECE_ITEMS))
         kept_by_look = [keep_best(one.reranked, floor=floor, most=share, targets=one.targets) for one in found]
         by_piece = [_scored_for(at, kept, plan) for at, (kept, _) in zip(numbers, kept_by_look, strict=True)]
         kept = _distinct(filter(None, chain.from_iterable(zip_longest(*by_piece))))
@@ -175,7 +175,7 @@ class Retriever:
         """
         asked: dict[str, float] = {}
         notices: list[str] = []
-        for document in documents if len(documents) <= MOST_OPENED_TARGETS else ():
+        for document in documents if len(documents) <= MAX_OPENED_TARGETS else ():
             for name in plan.wanted_pages:
                 position = {"first": 1, "last": document.page_count}.get(name) or (int(name) if name.isdigit() else 0)
                 printed = [] if name in ("first", "last") else self._library.pages_labelled(document.id, name)
@@ -230,7 +230,7 @@ class Retriever:
 
     def _openings(self, document_ids: Sequence[str]) -> list[Passage]:
         """The first passages of each targeted document: what it is, who wrote it, when."""
-        targets = document_ids if len(document_ids) <= MOST_OPENED_TARGETS else ()
+        targets = document_ids if len(document_ids) <= MAX_OPENED_TARGETS else ()
         return [passage for one in targets for passage in self._library.opening_passages(one, OPENING_PASSAGES)]
 
     def _index_rankings(self, rankings: Rankings, fused: Sequence[Candidate]) -> dict[str, tuple[Candidate, ...]]:

@@ -15,7 +15,7 @@ CAPTIONED = ("tab", "fig", "chart", "exh", "equ", "alg")
 """How the names of things begin whose number stands behind their name only: tables, figures, charts and their like."""
 STEM = 3
 """Letters by which "Fig. 2" and "figure 2" are the same."""
-MOST_CHARACTERS = 4_000
+MAX_CHARACTERS = 4_000
 _NUMBER = re.compile(
     r"\W{0,3}(?:[^\W\d]{1,20}\.?\s{1,3}|§\s?)?(?P<number>[A-Z]?\d{1,4}(?:[.-]\d{1,4}){0,6}|[IVXLC]{1,8})(?![\w]|[.-]\d)"
 )
@@ -172,7 +172,7 @@ def _run(places: Sequence[tuple[Page, Block]], at: int, number: str) -> Iterator
             return
         yield page, block
         length += block.end - block.start
-        if length >= MOST_CHARACTERS:
+        if length >= MAX_CHARACTERS:
             return
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pincite.core.store.turns import Turns
 
 FINISHED = (TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED)
-MOST_TURNS = 10_000
+MAX_TURNS = 10_000
 
 
 class ExportForm(StrEnum):
@@ -65,7 +65,7 @@ class Exports:
 
     def marked(self, document: Document) -> bytes:
         """The document's PDF with everything marked that a finished answer cites of it. Raises DocumentError."""
-        lines = self._turns.lines(TurnFilter(document_id=document.id), most=MOST_TURNS)
+        lines = self._turns.lines(TurnFilter(document_id=document.id), most=MAX_TURNS)
         turns = [self._turns.without_trace(line.id) for line in lines if line.status in FINISHED]
         cited = {
             (place.page, place.start, place.end): (place, turn.question)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pincite.core.store.condition import Condition
     from pincite.core.store.library import Library
 
-LEAST_FREE_MIB = 500
+MIN_FREE_MIB = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +69,7 @@ class Health:
         free = shutil.disk_usage(there).free // 2**20
         made = "" if there == directory else "; it will be created with the first document"
         detail = f"{directory}, {free:,} MiB free{made}"
-        return HealthCheck(
-            "data directory", free >= LEAST_FREE_MIB, detail, "Free some space, or choose another folder."
-        )
+        return HealthCheck("data directory", free >= MIN_FREE_MIB, detail, "Free some space, or choose another folder.")
 
     def _database(self) -> HealthCheck:
         sound = self._stores.database_is_sound()

@@ -27,7 +27,7 @@ THUMBNAIL_WIDTH, LINES_WIDTH = 80, 1100
 FEW_PASSAGES = 200
 """Maximum number of new passages whose vectors a question waits for."""
 BEING_INDEXED = (DocumentStatus.QUEUED, DocumentStatus.READING, DocumentStatus.EMBEDDING)
-MOST_SEEN = 10_000
+MAX_SEEN = 10_000
 """Quotations whose pictures are remembered."""
 
 
@@ -126,7 +126,7 @@ class Documents:
                     seen = pictured if of_file is None or pictured.likeness is Likeness.DIFFERS else of_file
             except (PinciteError, OSError):
                 return ReadBack(Likeness.UNKNOWN)
-            if len(self._seen) >= MOST_SEEN:
+            if len(self._seen) >= MAX_SEEN:
                 self._seen.clear()
             self._seen[place] = seen
         return self._seen[place]

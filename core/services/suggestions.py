@@ -31,14 +31,14 @@ logger = logging.getLogger(__name__)
 
 ABOUT = "What is this document about?"
 WANTED = 3
-MOST_TRIED = 9
+MAX_TRIED = 9
 """Questions a document; each takes about a second of one processor."""
 LONG = 4
 """So many pages have a cover."""
-MOST_PAGES = 40
-MOST_PASSAGES = 400
-MOST_OF_A_TABLE = 3
-SHORTEST, LONGEST = 3, 48
+MAX_PAGES = 40
+MAX_PASSAGES = 400
+MAX_PER_TABLE = 3
+MIN_LENGTH, MAX_LENGTH = 3, 48
 """Characters of a label, a term or a heading that makes a question."""
 WAIT_SECONDS = 0.5
 _TERM = re.compile(r"(?:^|(?<=[\n.;] ))[“\"]([A-Z][^“”\"\n]{2,40})[”\"]", re.MULTILINE)
@@ -139,7 +139,7 @@ class Suggestions:
             return left[0] if left else None
 
     def _answered(self, document: Document) -> Iterator[Suggestion]:
-        for candidate in islice(_candidates(document, self._equipment().library), MOST_TRIED):
+        for candidate in islice(_candidates(document, self._equipment().library), MAX_TRIED):
             while self._busy():
                 if self._stop.wait(WAIT_SECONDS):
                     return
@@ -181,7 +181,7 @@ def _candidates(document: Document, library: "Library") -> Iterator[_Candidate]:
 
 def _of_tables(document: Document, library: "Library") -> Iterator[_Candidate]:
     """A cell of each table, by the words of its row and its column."""
-    pages = library.pages(document.id, range(min(document.page_count, MOST_PAGES)))
+    pages = library.pages(document.id, range(min(document.page_count, MAX_PAGES)))
     for table in find_tables(document.id, pages):
         told = [
             _Candidate(f"{row}: {column}?", cell.text)
@@ -190,12 +190,12 @@ def _of_tables(document: Document, library: "Library") -> Iterator[_Candidate]:
             and _fits(row := table.rows[cell.row].label)
             and _fits(column := _BRACKETS.sub("", table.columns[cell.column].label).strip())
         ]
-        yield from told[:: max(1, len(told) // MOST_OF_A_TABLE)][:MOST_OF_A_TABLE]
+        yield from told[:: max(1, len(told) // MAX_PER_TABLE)][:MAX_PER_TABLE]
 
 
 def _of_terms(document: Document, library: "Library") -> Iterator[_Candidate]:
     """What stands in quotation marks at the beginning of a sentence."""
-    for passage in library.opening_passages(document.id, MOST_PASSAGES):
+    for passage in library.opening_passages(document.id, MAX_PASSAGES):
         for term in _TERM.findall(passage.text):
             yield _Candidate(f"What does “{term}” mean?", term)
 
@@ -204,7 +204,7 @@ def _of_headings(document: Document, library: "Library") -> Iterator[_Candidate]
     """Sections by their titles: those of the outline, or else of a long document none that stands on its cover."""
     pages, outline = dict[str, int](), {flat(entry.title) for entry in library.outline(document.id)}
     cover = 0 if document.page_count >= LONG else -1
-    for passage in library.opening_passages(document.id, MOST_PASSAGES):
+    for passage in library.opening_passages(document.id, MAX_PASSAGES):
         if len(passage.heading_path) > 1 or passage.heading_path[:1] not in ((), (document.title,)):
             pages.setdefault(passage.heading_path[-1], passage.page_index)
     for heading, page_index in pages.items():
@@ -215,7 +215,7 @@ def _of_headings(document: Document, library: "Library") -> Iterator[_Candidate]
 
 
 def _fits(label: str) -> bool:
-    return SHORTEST <= len(label) <= LONGEST and "\n" not in label and not label.isdigit()
+    return MIN_LENGTH <= len(label) <= MAX_LENGTH and "\n" not in label and not label.isdigit()
 
 
 def _key(document: Document) -> tuple[str, int]:

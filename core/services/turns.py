@@ -41,7 +41,7 @@ TEXT_SECONDS = 5.0
 """How long a question to no document in particular waits for text that is being read."""
 VECTOR_SECONDS = 3.0
 """How long a question waits for what was just read to be found by its meaning too."""
-LONGEST_QUESTION = 8_000
+MAX_QUESTION_LENGTH = 8_000
 STEPS_OF_AN_ATTEMPT = 5
 """Rewriter, retriever, analyst, generator and judge; before them comes the router."""
 STEPS_BESIDE = 4
@@ -432,9 +432,9 @@ def _checked(question: str) -> str:
     question = storable(question).strip()
     if not question:
         raise TurnError("There is no question to answer.", hint="Type one first.")
-    if len(question) > LONGEST_QUESTION:
+    if len(question) > MAX_QUESTION_LENGTH:
         raise TurnError(
-            f"The question has {len(question):,} characters; at most {LONGEST_QUESTION:,} are allowed.",
+            f"The question has {len(question):,} characters; at most {MAX_QUESTION_LENGTH:,} are allowed.",
             hint="Shorten it; a long text is better added as a PDF.",
         )
     return question

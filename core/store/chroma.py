@@ -39,7 +39,7 @@ GRAPH_SETTINGS: "CreateHNSWConfiguration" = {
 }
 BATCH = 256
 """Chroma takes in large batches at a third of the cost of small ones."""
-MOST_AT_ONCE = 20 * BATCH
+MAX_CONCURRENT = 20 * BATCH
 """Searches wait for so many to be taken in, at most."""
 PAUSE_SECONDS = 60.0
 
@@ -118,13 +118,13 @@ class Chroma:
             for part in _parts(sorted(held - wanted)):
                 collection.delete(ids=part)
             missing = sorted(wanted - held)
-            for part in _parts(missing[:MOST_AT_ONCE]):
+            for part in _parts(missing[:MAX_CONCURRENT]):
                 if stopped():
                     return False
                 vectors = self._vectors.get([bytes.fromhex(name) for name in part], stamp)
                 if vectors:
                     collection.upsert(ids=[key.hex() for key in vectors], embeddings=np.stack(list(vectors.values())))
-        if len(missing) <= MOST_AT_ONCE:
+        if len(missing) <= MAX_CONCURRENT:
             self._holds = (index_id, generation)
             self.trouble = ""
         return True

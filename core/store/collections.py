@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Sequence
 
 from pincite.core.domain.codec import readable
-from pincite.core.domain.documents import LONGEST_COLLECTION_NAME, Collection, comparable
+from pincite.core.domain.documents import MAX_COLLECTION_NAME_LENGTH, Collection, comparable
 from pincite.core.domain.errors import CollectionError
 from pincite.core.domain.turns import now
 from pincite.core.store.database import Database
@@ -98,4 +98,4 @@ class Collections:
 
 
 def _tidy(name: str) -> str:
-    return " ".join(storable(name).split())[:LONGEST_COLLECTION_NAME].strip()
+    return " ".join(storable(name).split())[:MAX_COLLECTION_NAME_LENGTH].strip()

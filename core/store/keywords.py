@@ -11,10 +11,10 @@ from pincite.core.text.terms import STOP_WORDS, UNRAISED, root, stem
 CONTEXT_WEIGHT = 0.5
 COMMON_SHARE = 0.15
 """A term in more than this share of all passages says little, and is left out of a query that has rarer ones."""
-MOST_SCORED = 12_000
+MAX_SCORED = 12_000
 """Rarer terms first, a query takes terms in until so many occurrences are to be scored: about 30 ms."""
-FEWEST_TERMS = 3
-MOST_TERMS = 32
+MIN_TERMS = 3
+MAX_TERMS = 32
 
 # Written without spaces between words: indexed as overlapping pairs of characters.
 _UNSPACED = (
@@ -104,11 +104,11 @@ class Fts5Index:
         """Any of the query's terms, each quoted so that nothing in it is read as syntax."""
         terms = list(dict.fromkeys(term for term in index_terms(query) if term))
         terms = [term for term in terms if term not in STOP_WORDS] or terms
-        return " OR ".join(self._affordable([_quoted(term) for term in terms[:MOST_TERMS]]))
+        return " OR ".join(self._affordable([_quoted(term) for term in terms[:MAX_TERMS]]))
 
     def _affordable(self, terms: list[str]) -> list[str]:
         """The terms that tell passages apart at a bearable cost, rarest first."""
-        if len(terms) <= FEWEST_TERMS:
+        if len(terms) <= MIN_TERMS:
             return terms
         connection = self._database.connection
         passages = connection.execute("SELECT count(*) FROM passage_words_docsize").fetchone()[0]
@@ -117,8 +117,8 @@ class Fts5Index:
         scored = 0
         for occurrences, term in counted:
             scored += occurrences
-            too_much = scored > MOST_SCORED or occurrences > COMMON_SHARE * passages
-            if too_much and len(chosen) >= FEWEST_TERMS:
+            too_much = scored > MAX_SCORED or occurrences > COMMON_SHARE * passages
+            if too_much and len(chosen) >= MIN_TERMS:
                 break
             if occurrences:
                 chosen.append(term)
@@ -128,7 +128,7 @@ class Fts5Index:
         """In how many passages it is, up to the number that no query can afford."""
         counted: int = self._database.connection.execute(
             "SELECT count(*) FROM (SELECT 1 FROM passage_words WHERE passage_words MATCH ? LIMIT ?)",
-            (term, MOST_SCORED + 1),
+            (term, MAX_SCORED + 1),
         ).fetchone()[0]
         return counted
 

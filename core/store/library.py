@@ -50,7 +50,7 @@ _WAITING = """recognise AND pages.status NOT IN ('text', 'ocr') AND EXISTS (
 """A page has no text and is still to be recognised."""
 _ALONE = r"(?<![\w.,-]){}(?!\w|[.,]\d)"
 """Not within a longer word or figure."""
-LEAST_OF_AN_ID = 6
+MIN_ID_LENGTH = 6
 """Minimum number of characters of an id that stand for it."""
 _MANY = 500
 """Values in one IN list."""
@@ -110,7 +110,7 @@ class Library:
         matches = [row for row in rows if row["id"] == name]
         for reading in readings:
             matches = matches or [row for row in rows if wanted in (_typed(reading(row)), _typed(shown(reading(row))))]
-        if len(wanted) >= LEAST_OF_AN_ID:
+        if len(wanted) >= MIN_ID_LENGTH:
             matches = matches or [row for row in rows if row["id"].startswith(wanted)]
         if len(matches) == 1:
             return self.get(matches[0]["id"])

@@ -11,11 +11,11 @@ from pincite.core.store.database import Database
 from pincite.core.store.sessions import Sessions
 from pincite.core.store.vectors import IndexStamp, read_vector
 
-FEWEST_CHARACTERS = 3
+MIN_CHARACTERS = 3
 """What is shorter is still being typed."""
-MOST_MADE = 64
+MAX_MADE = 64
 """Vectors made at one search, under a second of work; the newest turns come first."""
-LONGEST_ANSWER = 600
+MAX_ANSWER_LENGTH = 600
 """Characters of an answer that its vector is made of: what it is about stands at its beginning."""
 
 
@@ -37,7 +37,7 @@ class Recall:
 
         ``collection_id`` as for ``Sessions.list``.
         """
-        if len(wanted.strip()) < FEWEST_CHARACTERS:
+        if len(wanted.strip()) < MIN_CHARACTERS:
             return []
         embedder, _ = self._meaning()
         try:
@@ -54,7 +54,7 @@ class Recall:
             "SELECT id, turns.question, substr(answer, 1, ?) AS answer FROM turns JOIN turn_lines ON turn_id = id "
             "WHERE turns.status <> ? AND id NOT IN (SELECT turn_id FROM turn_vectors WHERE model = ?) "
             "ORDER BY turns.rowid DESC LIMIT ?",
-            (LONGEST_ANSWER, TurnStatus.RUNNING, stamp.model, MOST_MADE),
+            (MAX_ANSWER_LENGTH, TurnStatus.RUNNING, stamp.model, MAX_MADE),
         ).fetchall()
         if not rows:
             return

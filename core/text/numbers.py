@@ -181,7 +181,7 @@ _PER_ONE = re.compile(r"\bper\b(?!\s?cent)", re.IGNORECASE)
 _EXCEPT = re.compile(r"\b(?:except|other than|excluding|unless|außer)\b.*", re.IGNORECASE | re.DOTALL)
 _PER_CENT = re.compile(r"%|\bper\s?cent(?:age)?s?\b", re.IGNORECASE)
 
-MOST_ROUNDED = 0.05
+MAX_ROUNDED = 0.05
 """Rounding may move a figure by this share of it: 5.2 may be told as 5, but 1.5 not as 2."""
 MEASURES = frozenset([*_UNITS, *_SMALL_NUMBERS, *_TENS, *_CURRENCIES, *_SCALES]) - {"in", "m", "s"}
 """Words that belong to a figure and not to what it is said of."""
@@ -336,7 +336,7 @@ def is_close(claimed: Quantity, value: float) -> bool:
     difference = min(
         abs(claimed.value - value), abs(claimed.value + value) if claimed.value > 0 > value else float("inf")
     )
-    rounded = min(claimed.step / 2, MOST_ROUNDED * abs(value))
+    rounded = min(claimed.step / 2, MAX_ROUNDED * abs(value))
     up = abs(claimed.value) >= abs(value) or round(abs(claimed.value) / (claimed.step or 1)) % 2 == 0
     # A half is rounded up, or to the even digit.
     return difference <= max(rounded * (1.0001 if up else 0.9999), abs(value) * 1e-12)

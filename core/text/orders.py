@@ -21,7 +21,7 @@ from pincite.core.domain.logistic import LogisticModel, log_odds
 from pincite.core.text.checker import ORDER_CLAIM, installed_checker
 from pincite.core.text.sentences import split_sentences
 
-LONGEST_ORDER = 300
+MAX_ORDER_LENGTH = 300
 """Maximum number of characters that are shown and withheld."""
 BUCKETS = 1 << 15
 RUNS = range(2, 6)
@@ -127,7 +127,7 @@ def orders_in(text: str) -> list[Span]:
     for span in split_sentences(text):
         known = any(one.start < span.end and span.start < one.end for one in found)
         if not known and _is_order(text[span.start : span.end]):
-            found.append(Span(span.start, min(span.end, span.start + LONGEST_ORDER)))
+            found.append(Span(span.start, min(span.end, span.start + MAX_ORDER_LENGTH)))
     return sorted(found, key=lambda span: span.start)
 
 
@@ -138,8 +138,8 @@ def known_orders(text: str) -> list[Span]:
         if found and match.start() < found[-1].end:
             continue
         start = match.end() - len(match.group().lstrip(' \t\r\n.!?:;>"“”«(*-'))
-        end = _ENDS.search(text, match.end(), start + LONGEST_ORDER)
-        found.append(Span(start, end.end() if end else min(start + LONGEST_ORDER, len(text))))
+        end = _ENDS.search(text, match.end(), start + MAX_ORDER_LENGTH)
+        found.append(Span(start, end.end() if end else min(start + MAX_ORDER_LENGTH, len(text))))
     return found
 
 

@@ -62,7 +62,7 @@ PARTS = ("section", "clause", "chapter", "article", "paragraph", "appendix", "an
 NOT_FOUND = "I found no answer in these documents."
 TELLING = 0.8
 """The specificity from which on a missing word is worth a mention."""
-MOST_MISSING = 2
+MAX_MISSING = 2
 """Missing words that are mentioned."""
 
 
@@ -89,7 +89,7 @@ def missing_words(absent: Sequence[str]) -> str:
     Running heads and text that is set apart are in no passage, so that it must not say "in no document".
     """
     worth = {word: specificity(stem(word)) for word in absent}
-    telling = sorted((word for word in worth if worth[word] >= TELLING), key=lambda word: -worth[word])[:MOST_MISSING]
+    telling = sorted((word for word in worth if worth[word] >= TELLING), key=lambda word: -worth[word])[:MAX_MISSING]
     named = " and ".join(f"“{word}”" for word in worth if word in telling)
     return f"{named} do{'es' if len(telling) == 1 else ''} not appear in any passage searched." if named else ""
 

@@ -19,8 +19,8 @@ _ABBREVIATIONS = frozenset(
     "bzw z.b d.h usw ggf vgl nr abs bspw u.a ca evtl inkl m.e mme sra г стр рис им т.е т.д т.п др".split()
 )
 _WORDS = re.compile(r"[^\W\d_]+")
-MOST_LOOKED_AT = 2_000
-LEAST_OWN = 0.18
+MAX_EXAMINED = 2_000
+MIN_OWN = 0.18
 """Share of English little words: .24 and more in 99 of 100 English passages, .15 and less in those of ten languages."""
 _TITLES = frozenset("mr mrs ms dr prof sr jr st vs no nos fig figs eq sec art p pp vol e.g i.e".split())
 ITEM_MARK = r"(?:[-*+•▪◦●‣–—]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,4})[.)])"
@@ -36,7 +36,7 @@ _TERMINATOR = re.compile(r"""(?<![.!?…])[.!?…]++["'”’»)\]]*+(?=\s|\[\d|
 _TRAILING_MARKERS = re.compile(r"(?:[ \t]{0,9}\[\d{1,3}(?:[ \t]{0,9}[,;–-][ \t]{0,9}\d{1,3})*\])+")
 _SPACED_ABBREVIATION = re.compile(r"[^\W\d_]\.(?=\s)")
 """The second half of "z. B."."""
-_LONGEST_ORDINAL = 2
+_MAX_ORDINAL_LENGTH = 2
 _WORD_BEFORE = re.compile(r"[^\s(\[\"'“‘]{0,30}$")
 
 
@@ -130,7 +130,7 @@ def _ends_sentence(text: str, match: re.Match[str], limit: int) -> bool:
         return False
     if len(word) == 1 and word.isalpha() and text[match.start() - 1].isupper() and word != "i":
         return False
-    if word.isdigit() and len(word) <= _LONGEST_ORDINAL and not _in_english(text):
+    if word.isdigit() and len(word) <= _MAX_ORDINAL_LENGTH and not _in_english(text):
         return False  # "am 1. März", "v 3. patře"
     if word in _ABBREVIATIONS or re.fullmatch(r"(?:[^\W\d_]\.)+[^\W\d_]", word):
         # "the U.S. Senate" goes on, "in the U.S. The" does not: a capital on a small word opens a sentence.
@@ -142,9 +142,9 @@ def _ends_sentence(text: str, match: re.Match[str], limit: int) -> bool:
 @lru_cache(maxsize=64)
 def _in_english(text: str) -> bool:
     """By its little words; a text without any counts as English."""
-    spoken = Counter(word.casefold() for word in _WORDS.findall(text[:MOST_LOOKED_AT]))
+    spoken = Counter(word.casefold() for word in _WORDS.findall(text[:MAX_EXAMINED]))
     own = sum(count for word, count in spoken.items() if word in FUNCTION_WORDS)
-    return not spoken or own >= LEAST_OWN * spoken.total()
+    return not spoken or own >= MIN_OWN * spoken.total()
 
 
 def _stripped(text: str, start: int, end: int) -> Iterator[Span]:

@@ -17,15 +17,15 @@ from pincite.core.domain.answers import AnswerPart
 from pincite.core.domain.figures import Computation, Figure, Stated
 from pincite.core.text.numbers import printed_figure
 
-MOST_OPERANDS = len(ascii_lowercase)
-FEWEST_OF_A_SERIES = 3
+MAX_OPERANDS = len(ascii_lowercase)
+MIN_SERIES = 3
 DRAWN_FROM = 0.5
 """The probability from which on a series is drawn that code found."""
-_LONGEST_EXPRESSION = 400
+_MAX_EXPRESSION_LENGTH = 400
 SCALES = {1000: "thousand", 10**6: "million", 10**9: "billion", 10**12: "trillion"}
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CNY": "¥", "INR": "₹"}
 _NO_TEX = re.compile(r"[^\w\s$€£¥₹%.,()−-]")
-_LONGEST_GROUP = 40
+_MAX_GROUP_LENGTH = 40
 _PARSING = threading.Lock()
 """CPython 3.11 counts how deep its parser is for all threads at once, and raises SystemError where two parse."""
 _BRACKETED = re.compile(r"\([^()]*\)")
@@ -73,7 +73,7 @@ def short(path: str) -> str:
     """
     names = (_FOOTNOTE.sub("", name) for name in path.split(": ") if not _BRACKETED.fullmatch(name.strip()))
     *_, group, name = ("", "", *names)
-    return f"{group}: {name}" if 0 < len(group) <= _LONGEST_GROUP else name
+    return f"{group}: {name}" if 0 < len(group) <= _MAX_GROUP_LENGTH else name
 
 
 def with_measure(figure: Figure) -> str:
@@ -119,7 +119,7 @@ def series_of(figures: Sequence[Figure]) -> tuple[str, tuple[str, ...]] | None:
     rows, periods = tuple(one.label for one in figures), tuple(one.period or one.column for one in figures)
     columns = tuple(one.column for one in figures)
     for together, apart in ((rows, periods), (columns, tuple(map(short, rows)))):
-        if len(set(together)) == 1 and len(set(apart)) == len(figures) >= FEWEST_OF_A_SERIES:
+        if len(set(together)) == 1 and len(set(apart)) == len(figures) >= MIN_SERIES:
             return short(together[0]), apart
     return None
 
@@ -206,7 +206,7 @@ def _rounded(value: Decimal, figures: Sequence[Figure], computation: Computation
 
 
 def _parsed(expression: str) -> ast.expr:
-    if len(expression) > _LONGEST_EXPRESSION:
+    if len(expression) > _MAX_EXPRESSION_LENGTH:
         raise NotComputableError("the expression is too long")
     try:
         return expression_of(expression).body

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pincite.core.domain.documents import LONGEST_COLLECTION_NAME, Collection, Document
+from pincite.core.domain.documents import MAX_COLLECTION_NAME_LENGTH, Collection, Document
 from pincite.core.domain.turns import Session
 from pincite.core.services.bootstrap import Pincite
 from pincite.pages.components.controls import confirm_deletion, quiet, row
@@ -74,7 +74,7 @@ def _draw_new(app: Pincite) -> None:
     st.caption("A collection is a named set of documents. A session in it searches no other documents.")
     with st.form("new_collection", border=False, clear_on_submit=True):
         name = st.text_input(
-            "Collection name", max_chars=LONGEST_COLLECTION_NAME, placeholder="For example, a client or a project"
+            "Collection name", max_chars=MAX_COLLECTION_NAME_LENGTH, placeholder="For example, a client or a project"
         )
         documents = _choose_documents(app, (), "new_collection_documents")
         made = st.form_submit_button("Create", type="primary")
@@ -90,7 +90,7 @@ def _draw_edit(app: Pincite, collection: Collection) -> None:
     # with other keys the fields are drawn anew where the collection changed meanwhile
     stored = f"{collection.id}_{hash((collection.name, *sorted(collection.document_ids)))}"
     with st.form(f"edit_{stored}", border=False):
-        name = st.text_input("Collection name", value=collection.name, max_chars=LONGEST_COLLECTION_NAME)
+        name = st.text_input("Collection name", value=collection.name, max_chars=MAX_COLLECTION_NAME_LENGTH)
         documents = _choose_documents(app, collection.document_ids, f"members_{stored}")
         saved = st.form_submit_button("Save collection", type="primary")
     if saved:

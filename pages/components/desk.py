@@ -21,7 +21,7 @@ from pincite.web.pictures import quotation_address
 
 NAMED = ("document", "page", "citation")
 _ADDRESSED = "addressed_page"
-LONGEST_QUOTATION, MOST_NAMES = 400, 500
+MAX_QUOTATION_LENGTH, MAX_NAMES = 400, 500
 LOST = ":material/link_off:"
 
 _desk = st.components.v2.component("pincite_desk", js=asset("desk.js"))
@@ -39,8 +39,8 @@ def draw_desk(
         data={
             "pane": CONVERSATION,
             "status": _status(app, session, turns),
-            "names": [bare_name(document.name) for document in documents[:MOST_NAMES]],
-            "sessions": [(one.id, one.title) for one in app.sessions.list(most=MOST_NAMES) if one != session],
+            "names": [bare_name(document.name) for document in documents[:MAX_NAMES]],
+            "sessions": [(one.id, one.title) for one in app.sessions.list(most=MAX_NAMES) if one != session],
             "session": session.id if session else "",
             "copied": {turn.id: as_text(turn, here) for turn in turns},
             "asked": f"{turns[-1].id} {len(waiting)}" if turns else "",
@@ -69,8 +69,8 @@ def _place_shown(place: Citation, turn: Turn) -> dict[str, str]:
     claims = turn.verdict.claims if turn.verdict and not turn.review else ()
     found = dict.fromkeys(": ".join(filter(None, [in_words(claim.status).capitalize(), claim.reason]))
                           for claim in claims if place.number in claim.citations)  # fmt: skip
-    return {"place": f"{place.document_name}, {page}", "quotation": shorten(place.quotation, LONGEST_QUOTATION),
-            "verdict": shorten(". ".join(found), LONGEST_QUOTATION),
+    return {"place": f"{place.document_name}, {page}", "quotation": shorten(place.quotation, MAX_QUOTATION_LENGTH),
+            "verdict": shorten(". ".join(found), MAX_QUOTATION_LENGTH),
             "picture": quotation_address(place)}  # fmt: skip
 
 

@@ -20,7 +20,7 @@ WAITING = ("…", "#8a9296", "still being recognised")
 TROUBLED = (PageStatus.GARBLED, PageStatus.FAILED)
 PADDING = 22
 """Pixels around a chart, which count into its height."""
-MOST_ROWS = 22
+MAX_ROWS = 22
 """A longer map scrolls."""
 
 
@@ -72,7 +72,7 @@ def draw_page_map(receipts: Sequence[PageReceipt], *, key: str) -> int | None:
     )
     sized = (squares.add_params(clicked) + letters).properties(height=rows * cell + PADDING)
     chart = sized.configure_view(strokeWidth=0)
-    with st.container(height=MOST_ROWS * cell if rows > MOST_ROWS else "content", border=False):
+    with st.container(height=MAX_ROWS * cell if rows > MAX_ROWS else "content", border=False):
         event = st.altair_chart(chart, width="stretch", key=key, on_select="rerun", selection_mode="clicked")
     points = event["selection"].get("clicked") or []
     return int(points[0]["page"]) if points else None

@@ -17,8 +17,8 @@ from pincite.pages.components.facade import safely
 from pincite.pages.components.words import count, escape, shorten, status_in_words
 
 NEW = "new_scope"
-LONGEST_NAME = 32
-FEW, MOST_LISTED = 20, 40
+MAX_NAME_LENGTH = 32
+FEW, MAX_LISTED = 20, 40
 ALL_SEARCHED = ("Search all documents", "done_all")
 ONE_SEARCHED = ("Search only this document", "filter_center_focus")
 
@@ -79,7 +79,7 @@ def draw_sources(app: Pincite, session: Session | None, documents: Sequence[Docu
     here = [document.id for document in documents if document.id in chosen]
     # always the same label: with another one it would close when a source is ticked
     with st.sidebar, st.expander("Sources", expanded=len(documents) <= FEW), st.container(key="sources", gap=None):
-        for document in documents[:MOST_LISTED]:
+        for document in documents[:MAX_LISTED]:
             key = f"source_{session_id}_{document.id}"
             st.session_state[key] = not chosen or document.id in chosen
             alone = here == [document.id]
@@ -88,12 +88,12 @@ def draw_sources(app: Pincite, session: Session | None, documents: Sequence[Docu
                             on_change=safely, args=(_tick, app, session_id, document.id, every))  # fmt: skip
                 name, icon = ALL_SEARCHED if alone else ONE_SEARCHED
                 icon_button(name, icon, _keep, app, session_id, () if alone else (document.id,), key=f"only_{key}")
-        if len(documents) > MOST_LISTED:
-            st.caption(f"and {len(documents) - MOST_LISTED} more. Choose them above the question box.")
+        if len(documents) > MAX_LISTED:
+            st.caption(f"and {len(documents) - MAX_LISTED} more. Choose them above the question box.")
 
 
 def _source(document: Document) -> str:
-    name = escape(shorten(document.name, LONGEST_NAME))
+    name = escape(shorten(document.name, MAX_NAME_LENGTH))
     return name if document.status is DocumentStatus.READY else f"{name} :gray[· {status_in_words(document)}]"
 
 
@@ -124,11 +124,11 @@ def scope_in_words(chosen: Sequence[str], names: dict[str, str], mode: Mode) -> 
     if len(names) > 1 and len(here if chosen else names) == len(names):
         return f"All {count(len(names), 'document')}"
     if not chosen:
-        return next((shorten(name, LONGEST_NAME) for name in names.values()), "No documents yet")
+        return next((shorten(name, MAX_NAME_LENGTH) for name in names.values()), "No documents yet")
     if not here:
         return "Nothing to search"
     several = f"{len(here)} of {count(len(names), 'document')}"
-    said = shorten(names[here[0]], LONGEST_NAME) if len(here) == 1 else several
+    said = shorten(names[here[0]], MAX_NAME_LENGTH) if len(here) == 1 else several
     return said if len(here) == len(chosen) else f"{said}, {len(chosen) - len(here)} removed"
 
 

@@ -25,7 +25,7 @@ from pincite.pages.components.scope import NEW
 from pincite.pages.components.words import escape
 
 SESSIONS_A_PAGE = 15
-MOST_NEAR = 5
+MAX_NEAR = 5
 EXPORTS = {
     ExportForm.BINDER: "Export with the cited pages (PDF)",
     ExportForm.WORD: "Export for Word, with footnotes",
@@ -83,7 +83,7 @@ def draw_session_list(app: Pincite, current: Session | None) -> Collection | Non
         found = app.sessions.list(wanted or "", most=most + 1, collection_id=collection.id if collection else "")
         if not found:
             st.caption("No session has these words." if wanted else "No sessions yet.")
-        near = app.recall.sessions_like(wanted or "", most=MOST_NEAR, collection_id=collection.id if collection else "")
+        near = app.recall.sessions_like(wanted or "", most=MAX_NEAR, collection_id=collection.id if collection else "")
         with st.container(key=SESSION_LIST, gap=None):
             _draw_sessions(found[:most], current)
             if len(found) > most:

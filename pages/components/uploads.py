@@ -17,7 +17,7 @@ from pincite.pages.components.facade import errors_told, safely
 from pincite.pages.components.scope import NEW, chosen_documents
 from pincite.pages.components.words import about, count, escape, in_words
 
-MOST_JOBS = 8
+MAX_JOBS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,9 +207,9 @@ def _watch_jobs(app: Pincite) -> None:
     with row():
         st.caption(f"Reading {count(len(jobs), 'document')}{f' · {about(left)} left' if left >= 1 else ''}")
         with st.popover("Show each", type="tertiary", key="each_job"):
-            _draw_jobs(app, jobs[:MOST_JOBS])
-            if len(jobs) > MOST_JOBS:
-                st.caption(f"and {count(len(jobs) - MOST_JOBS, 'more document')}")
+            _draw_jobs(app, jobs[:MAX_JOBS])
+            if len(jobs) > MAX_JOBS:
+                st.caption(f"and {count(len(jobs) - MAX_JOBS, 'more document')}")
 
 
 def _draw_jobs(app: Pincite, jobs: Sequence[Job]) -> None:

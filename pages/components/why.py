@@ -11,7 +11,7 @@ from pincite.pages.components.answer import draw_evaluation
 from pincite.pages.components.controls import link_to_trace
 from pincite.pages.components.words import count, escape, page_name
 
-MOST_NAMED = 3
+MAX_NAMED = 3
 
 
 @st.dialog("Why this answer?", width="medium")
@@ -47,7 +47,7 @@ def _looked_in(turn: Turn, names: dict[str, str]) -> Iterator[str]:
         return
     searched = (turn.plan.document_ids if turn.plan else ()) or turn.document_ids
     shown = [escape(names[id_]) for id_ in searched if id_ in names]
-    yield ", ".join(shown) if 0 < len(shown) <= MOST_NAMED else count(len(searched), "document")
+    yield ", ".join(shown) if 0 < len(shown) <= MAX_NAMED else count(len(searched), "document")
     if turn.plan and (queries := dict.fromkeys(query.text for query in turn.plan.queries)):
         yield "Searched for " + "; ".join(f"“{escape(query)}”" for query in queries)
     yield from map(escape, turn.notices)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pincite.core.domain.answers import AnswerPart, Citation, ClaimStatus, PartKind, Verdict
 from pincite.core.domain.documents import Document, DocumentStatus, bare_name
 from pincite.core.domain.keys import in_words as in_words
-from pincite.core.domain.turns import SURE, TurnStatus
+from pincite.core.domain.turns import MIN_ANSWER_CONFIDENCE, TurnStatus
 from pincite.core.text.markdown import escape as escape
 from pincite.core.text.markdown import escape_lines as escape_lines
 from pincite.core.text.markdown import tame as tame
@@ -110,7 +110,7 @@ def chip_label(group: Sequence[Citation]) -> str:
 def confidence(verdict: Verdict, threshold: float) -> str:
     if not verdict.calibrated:
         return NOT_CALIBRATED
-    value, sure = verdict.confidence, max(threshold, SURE)
+    value, sure = verdict.confidence, max(threshold, MIN_ANSWER_CONFIDENCE)
     word = "Unsure" if value < sure else "Probably right" if value < (1 + sure) / 2 else "Very likely right"
     return f"{word}, {value:.0%}"
 

@@ -57,7 +57,7 @@ def test_span_holds_the_answer_wherever_it_stands_in_a_long_context(tmp_path: Pa
     found = examples.load(tmp_path, "train", wording, seed=1)
     answered = {_answer(wording, example) for example in found if example.answerable}
     assert answered == {"matter 0.", "matter 77.", "matter 199."}
-    assert all(len(example.ids) <= examples.MOST_TOKENS for example in found)
+    assert all(len(example.ids) <= examples.MAX_TOKENS for example in found)
 
 
 def test_some_are_also_put_to_their_text_without_the_sentence_that_answers(tmp_path: Path, wording: Wording) -> None:

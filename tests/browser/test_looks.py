@@ -12,7 +12,7 @@ from tests.serving import free_port, running_app
 
 SAME = 24
 """Levels of grey, of 256, by which a point may differ."""
-MOST = 0.01
+MAX_DIFFERENCE = 0.01
 """Share of points that may differ by more."""
 
 
@@ -31,13 +31,13 @@ def test_every_screen_looks_as_it_should(tmp_path: Path, new_page: NewPage) -> N
         return differing(look, Image.open(KEPT / f"{name}.png"))
 
     with running_app(tmp_path, port=free_port(), environment=environment(**ALONE)) as app:
-        shown = looks(new_page(), app.entrance, lambda name, look: apart(name, look) <= MOST)
+        shown = looks(new_page(), app.entrance, lambda name, look: apart(name, look) <= MAX_DIFFERENCE)
         found = {name: apart(name, look) for name, look in shown}
     assert len(found) == 10 * len(WIDTHS) * len(THEMES)
-    assert {name: share for name, share in found.items() if share > MOST} == {}
+    assert {name: share for name, share in found.items() if share > MAX_DIFFERENCE} == {}
 
 
 @pytest.mark.parametrize("moved", [(12, 0), (0, 12)])
 def test_what_stands_elsewhere_is_seen(moved: tuple[int, int]) -> None:
     answered = Image.open(KEPT / "answered-1440-light.png")
-    assert differing(ImageChops.offset(answered, *moved), answered) > MOST
+    assert differing(ImageChops.offset(answered, *moved), answered) > MAX_DIFFERENCE

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from fpdf import FPDF
 
-from pincite.core.documents.formats.pdf.drawn import MOST_OBJECTS
+from pincite.core.documents.formats.pdf.drawn import MAX_OBJECTS
 from pincite.core.documents.reader import ProcessReader
 from pincite.core.domain.documents import HiddenReason, Page, PageStatus, hidden_summary
 from pincite.core.domain.settings import Settings
@@ -56,7 +56,7 @@ def test_print_behind_more_drawings_than_are_looked_at_is_seen(read: Read) -> No
     document = FPDF()
     document.add_page()
     document.set_font("Helvetica", size=12)
-    for number in range(MOST_OBJECTS + 10):
+    for number in range(MAX_OBJECTS + 10):
         document.rect(10 + number % 180, 10 + number // 180, 0.4, 0.4)
     document.text(20, 200, "The fee is EUR 4,250.")
     page = read(Made(kind="map", content=bytes(document.output()), told="The fee is EUR 4,250.", question=""))

@@ -13,7 +13,7 @@ from pincite.core.documents.formats.word import PRODUCER
 from pincite.core.documents.formats.word.inline import Run
 from pincite.core.documents.formats.word.own_text import attach
 from pincite.core.documents.formats.word.reading import Paragraph
-from pincite.core.documents.read_back import MOST_LINES, OwnText, compare_with_own_text, read_back
+from pincite.core.documents.read_back import MAX_LINES, OwnText, compare_with_own_text, read_back
 from pincite.core.documents.reader import ProcessReader
 from pincite.core.domain.answers import Likeness, ReadBack
 from pincite.core.domain.documents import Box, Page, PageStatus, Word
@@ -68,7 +68,7 @@ def test_a_long_quotation_is_read_at_its_ends(tmp_path: Path) -> None:
         return [f"line{round(box[1] / 0.02):03}" for box in boxes]
 
     assert read_back(page, 0, len(text), lines).likeness is Likeness.AGREES
-    assert len(asked) == MOST_LINES
+    assert len(asked) == MAX_LINES
 
 
 def test_a_recognised_page_came_from_its_picture() -> None:

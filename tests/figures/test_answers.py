@@ -9,7 +9,7 @@ from pincite.core.domain.answers import PartKind
 from pincite.core.domain.documents import Passage
 from pincite.core.domain.search import Evidence
 from pincite.core.domain.settings import PACKAGE_ROOT
-from pincite.core.domain.turns import SURE
+from pincite.core.domain.turns import MIN_ANSWER_CONFIDENCE
 from pincite.core.figures import answers
 from pincite.core.figures.answers import ADDRESSED, analyse, parts_of, stated_cell
 from pincite.core.figures.gates import shipped_gates
@@ -131,7 +131,7 @@ def test_the_mark_whose_row_and_column_a_question_names_is_shown_and_is_no_answe
     table = table_of(MARKS)
     for asked in ("Does the Basic plan cover floods?", "Does Basic exclude floods?"):
         (flood,) = analyse(asked, [table]).stated
-        assert flood.text == "✗" and flood.cell is not None and flood.probability < SURE
+        assert flood.text == "✗" and flood.cell is not None and flood.probability < MIN_ANSWER_CONFIDENCE
     for asked in ("Is theft covered without the Plus plan?", "Is glass covered by Plus?", "Is fire covered?"):
         assert not analyse(asked, [table]).stated, asked
     words = table_of((("Gate", "North", "South"), ("Alpha", "East", "West"), ("Beta", "no", "yes")))

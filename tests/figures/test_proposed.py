@@ -11,7 +11,7 @@ from pincite.core.domain.answers import AnswerPart, PartKind
 from pincite.core.domain.documents import Passage
 from pincite.core.domain.search import Evidence
 from pincite.core.figures.proposed import NotDrawnError, charted, split_chart
-from pincite.core.graph.nodes.drawn import MOST_MENDED, drawn_of, with_chart
+from pincite.core.graph.nodes.drawn import MAX_MENDED, drawn_of, with_chart
 from pincite.core.text.charting import chart_of
 from tests.figures.harbour import table_of
 from tests.graph.world import ScriptedModel
@@ -84,7 +84,7 @@ def test_a_model_mends_its_chart_and_what_is_drawn_is_cited() -> None:
 
 def test_a_chart_that_stays_wrong_is_left_out_and_told() -> None:
     model = ScriptedModel()
-    model.replies = [values({"year": 2019, "fee": 1})] * (MOST_MENDED + 1)
+    model.replies = [values({"year": 2019, "fee": 1})] * (MAX_MENDED + 1)
     parts, told = drawn_of("{no json", (), [TABLE], EVIDENCE, model)
     assert parts == () and len(model.replies) == 1
     assert told == "The chart that scripted proposed was left out: it has 1 bars or points, and 3 to 26 are drawn."

@@ -18,7 +18,7 @@ from tests.ingest.doomed import FILES, RECOGNISED, ingest_until_killed
 from tests.ingest.pdfium_reader import PdfiumReader
 from tests.ingest.workshop import LONG_SECONDS, Workshop, make_pdf, open_workshop
 
-MOST_STARTS = 80
+MAX_STARTS = 80
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_ingest_survives_being_killed_anywhere(
 
     moments = random.Random(7)
     kills = 0
-    for attempt in range(MOST_STARTS):
+    for attempt in range(MAX_STARTS):
         finished = _finished_pages(settings)
         log = tmp_path / f"read-{attempt}"
         statements = moments.randrange(1, 60 + further * attempt)

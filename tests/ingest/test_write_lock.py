@@ -12,7 +12,7 @@ import pytest
 from pincite.core.domain.documents import Block, BlockKind, Page
 from pincite.core.domain.errors import BusyError
 from pincite.core.domain.settings import Settings
-from pincite.core.ingest.stages import LONGEST_PAGE
+from pincite.core.ingest.stages import MAX_PAGE_LENGTH
 from pincite.core.store import database as database_module
 from pincite.core.store import keywords as keywords_module
 from pincite.core.store import shelf as shelf_module
@@ -73,7 +73,7 @@ def test_a_page_that_is_too_long_is_cut_and_its_receipt_says_so(settings: Settin
         document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", ["text"]), "a.pdf").document
         assert shop.ingest.wait([document.id], searchable_only=True, timeout_seconds=300)
         (receipt,) = shop.library.receipts(document.id)
-        assert receipt.characters == LONGEST_PAGE
+        assert receipt.characters == MAX_PAGE_LENGTH
         assert "only the first 400,000 of its 660,000 characters" in receipt.reason
         shop.ingest.cancel(document.id)
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from pincite.core.domain.documents import Passage
 from pincite.core.domain.search import Evidence, HeadedCell, TableRow
-from pincite.core.domain.turns import SURE
+from pincite.core.domain.turns import MIN_ANSWER_CONFIDENCE
 from pincite.core.models.headed import agreed_cell
 from pincite.core.models.quoting import quotes
 from pincite.core.models.selection import select
@@ -67,7 +67,7 @@ def test_a_blank_behind_its_label_is_no_answer_and_lends_its_question_to_no_othe
     lines = ("Permit for the weir", "Place: Upper weir", "Night guard: ____", "Issued by: Ida Lund")
     text = "\n".join([*lines, "The permit holds for one day and for no other work than this."])
     item = Evidence(1, Passage("p", "d", 0, "1", text, 0, len(text)), "permit.docx", {"reranked": 1.0})
-    assert select("Who is the night guard?", [item]).right < SURE
+    assert select("Who is the night guard?", [item]).right < MIN_ANSWER_CONFIDENCE
     valid = replace(item, passage=replace(item.passage, text="Permit for the weir\nValid until: ____\nFire watch: yes"))
-    assert select("Until when is the permit valid?", [valid]).right < SURE
-    assert select("Who issued the permit?", [item]).right >= SURE
+    assert select("Until when is the permit valid?", [valid]).right < MIN_ANSWER_CONFIDENCE
+    assert select("Who issued the permit?", [item]).right >= MIN_ANSWER_CONFIDENCE

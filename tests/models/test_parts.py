@@ -8,11 +8,11 @@ from pincite.core.domain.answers import AnswerPart, PartKind, Span
 from pincite.core.domain.documents import Passage
 from pincite.core.domain.ports import AnswerRequest, AskedPiece
 from pincite.core.domain.search import Evidence, Intent, TableHead
-from pincite.core.domain.turns import SURE, SURE_OF_NOTHING
+from pincite.core.domain.turns import MIN_ANSWER_CONFIDENCE, MIN_DECLINE_CONFIDENCE
 from pincite.core.models import quoting
 from pincite.core.models.lists import NAMED_WHOLE
 from pincite.core.models.quoting import Quoting, part_by_part, probability_of, quotes, reply
-from pincite.core.models.relevant import MOST_RELEVANT
+from pincite.core.models.relevant import MAX_RELEVANT
 from pincite.core.models.selection import (
     OF_ANOTHER,
     Selection,
@@ -77,7 +77,7 @@ def test_nothing_is_found_only_where_that_is_sure_or_no_word_occurs() -> None:
     assert reply("Is a helicopter free?", sure, EVIDENCE)[0].kind is PartKind.EVIDENCE, "other words may decide it"
     german = reply("Was kostet ein Hubschrauber?", sure, EVIDENCE, absent=("kostet", "Hubschrauber"))
     assert german[0].kind is PartKind.EVIDENCE, "a page in another language has other words for it"
-    assert SURE_OF_NOTHING < 0.95
+    assert MIN_DECLINE_CONFIDENCE < 0.95
 
 
 def test_what_several_documents_say_stands_under_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +136,7 @@ def test_which_of_several_cells_answers_is_never_sure_and_the_rows_are_shown_bel
     question, item = "When does Bus C stop at Mill School?", _item(BUSES)
     selection = replace(select(question, [item]), answered=0.9, right=0.9)
     head, _, table = reply(question, selection, [item])
-    assert head.kind is PartKind.EVIDENCE and (head.probability or 0) < SURE
+    assert head.kind is PartKind.EVIDENCE and (head.probability or 0) < MIN_ANSWER_CONFIDENCE
     assert table.text == BUSES.rstrip("\n") and table.start == 0
     long = _item(BUSES + "".join(f"Stop {at}\t1\t2\t3\n" for at in range(20)) + "Oak Lane\t7:00\t9:30\t14:05")
     question = "When does Bus C stop at Oak Lane?"
@@ -215,7 +215,7 @@ def test_they_are_of_one_form_where_most_of_each_is_the_same_words() -> None:
 def test_sentences_of_one_form_are_to_be_checked_where_more_is_asked_than_they_share() -> None:
     question = "How many wardens have left?"
     note, first, *_ = quotes(question, replace(select(question, _wardens(*LOCKS)), answered=0.1))
-    assert "of one form" in note.text and 0 < (first.probability or 0) < SURE
+    assert "of one form" in note.text and 0 < (first.probability or 0) < MIN_ANSWER_CONFIDENCE
     assert reply(question, select(question, _wardens(*LOCKS)), _wardens(*LOCKS))[0].kind is PartKind.EVIDENCE
 
 
@@ -288,8 +288,8 @@ def test_they_answer_nothing_else() -> None:
 
 def test_words_about_another_numbered_thing_are_never_shown_without_a_warning() -> None:
     evidence = [_item("Span 2 stands out: its largest loss, 2.35 mm, was found beside the western joint.")]
-    assert select("What is the largest loss of Span 2?", evidence).right > SURE
-    assert select("What is the largest loss of span 1?", evidence).right <= OF_ANOTHER < SURE
+    assert select("What is the largest loss of Span 2?", evidence).right > MIN_ANSWER_CONFIDENCE
+    assert select("What is the largest loss of span 1?", evidence).right <= OF_ANOTHER < MIN_ANSWER_CONFIDENCE
     assert is_of_another("Lot 7 is let to Mr Falk.", "Who rents lot 9?") and not is_of_another("Lots 7, 9", "lot 9?")
 
 
@@ -329,7 +329,9 @@ def test_a_follow_up_whose_own_words_find_something_else_is_never_sure() -> None
     )
     alone = replace(joined, read_otherwise="")
     first = [next(part for part in Quoting().answer(one, lambda: False)) for one in (joined, alone)]
-    assert first[0].kind is PartKind.EVIDENCE and (first[1].probability or 0) >= SURE > (first[0].probability or 0)
+    assert first[0].kind is PartKind.EVIDENCE and (first[1].probability or 0) >= MIN_ANSWER_CONFIDENCE > (
+        first[0].probability or 0
+    )
     agreeing = replace(joined, read_otherwise="Since when is it EUR 335?")
     assert next(part for part in Quoting().answer(agreeing, lambda: False)).probability == first[1].probability
 
@@ -415,7 +417,7 @@ def test_passages_are_of_different_places_with_their_likeliest_words_marked() ->
         for at, (name, text) in enumerate(fees.items(), start=1)
     ]
     head, *rest = reply("What is the fee?", select("What is the fee?", evidence), evidence)
-    assert head.text == MOST_RELEVANT, "two places answer equally well: neither is the answer"
+    assert head.text == MAX_RELEVANT, "two places answer equally well: neither is the answer"
     shown = {part.text for part in rest if part.kind is PartKind.NOTE}
     assert shown == {"bridge.pdf, page 1 · Fees", "harbour.pdf, page 1 · Fees"}
     quoted = {part.text: [part.text[mark.start : mark.end] for mark in part.marked] for part in rest if part.verbatim}

@@ -7,7 +7,7 @@ import pytest
 from pincite.core.domain.answers import PartKind
 from pincite.core.domain.documents import TICKED, Passage
 from pincite.core.domain.search import Evidence
-from pincite.core.domain.turns import SURE
+from pincite.core.domain.turns import MIN_ANSWER_CONFIDENCE
 from pincite.core.models import selection
 from pincite.core.models.quoting import quotes, reply
 from pincite.core.models.selection import Skill, select, skill_for, without_name
@@ -49,9 +49,9 @@ def test_english_alone_is_read_by_the_english_reader(question: str, text: str, s
 )
 def test_the_words_that_answer_are_found_in_other_languages(question: str, text: str, answer: str) -> None:
     found = select(question, evidence(text))
-    first, *_ = reply(question, replace(found, answered=0.9, right=SURE), evidence(text))
+    first, *_ = reply(question, replace(found, answered=0.9, right=MIN_ANSWER_CONFIDENCE), evidence(text))
     assert first.kind is PartKind.HEADLINE and answer in first.text and len(first.text.strip()) == len(first.text) < 40
-    head, _, quoted = reply(question, replace(found, answered=0.9, right=SURE - 0.01), evidence(text))
+    head, _, quoted = reply(question, replace(found, answered=0.9, right=MIN_ANSWER_CONFIDENCE - 0.01), evidence(text))
     assert head.kind is PartKind.EVIDENCE
     [mark] = quoted.marked
     assert quoted.text[mark.start : mark.end] == first.text
@@ -106,7 +106,7 @@ def test_naming_the_document_costs_no_confidence(asked: str) -> None:
     called = ("Services Agreement", "service contract")
     named = [Evidence(1, passage, "service-contract.pdf", {"reranked": 0.9, "dense": 0.6}, called=called)]
     mentioned = select("What is the late payment penalty?", named)
-    assert mentioned.right >= SURE and select(asked, named).right >= mentioned.right - 0.1
+    assert mentioned.right >= MIN_ANSWER_CONFIDENCE and select(asked, named).right >= mentioned.right - 0.1
 
 
 def test_a_name_stays_where_pages_speak_of_it_or_documents_are_several() -> None:

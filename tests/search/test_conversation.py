@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pincite.core.domain.search import Intent
 from pincite.core.domain.turns import Exchange
-from pincite.core.search.conversation import HISTORY_CHARACTERS, MAX_ASKED, MAX_GIST, MOST_OLDER, conversation_for
+from pincite.core.search.conversation import HISTORY_CHARACTERS, MAX_ASKED, MAX_GIST, MAX_OLDER, conversation_for
 
 BRIDGE = Exchange("2", "How long is the Harrow Bridge?", "The Harrow Bridge is 412 m long.")
 FILLER = tuple(
@@ -78,7 +78,7 @@ def test_its_share_of_the_prompt_is_kept(question: str, said: list[tuple[str, st
     history = tuple(Exchange(str(number), *one) for number, one in enumerate(said))
     told = conversation_for(question, history)
     assert sum(len(one.question) + len(one.answer) for one in told.newest) <= HISTORY_CHARACTERS
-    assert len(told.older) <= MOST_OLDER
+    assert len(told.older) <= MAX_OLDER
     assert len(told.older) + len(told.newest) + told.left_out == len(history)
     assert history[len(history) - len(told.newest) :] == told.newest
 

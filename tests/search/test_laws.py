@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pincite.core.domain.documents import Passage
 from pincite.core.domain.search import Candidate, Reason
 from pincite.core.search.fuse import fuse_rankings
-from pincite.core.search.pack import MOST_OF_A_PAGE, fill_budget, keep_best, to_evidence
+from pincite.core.search.pack import MAX_PER_PAGE, fill_budget, keep_best, to_evidence
 
 rankings = st.lists(
     st.tuples(st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8), st.floats(0.1, 5)), max_size=5
@@ -59,7 +59,7 @@ def test_what_is_kept_is_within_every_limit_and_all_else_is_told(
     kept, left_out = keep_best(ranked, floor=floor, most=most, targets=targets)
     assert [c for c in ranked if c in kept] == kept and len(kept) <= most
     assert all(candidate.scores["reranked"] >= floor for candidate in kept)
-    assert max(Counter(candidate.passage.page for candidate in kept).values(), default=0) <= MOST_OF_A_PAGE
+    assert max(Counter(candidate.passage.page for candidate in kept).values(), default=0) <= MAX_PER_PAGE
     assert sum(int(told.split()[0]) for told in left_out) == len(ranked) - len(kept)
 
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from pincite.core.documents.passages import MOST_CHARACTERS, split_pages
+from pincite.core.documents.passages import MAX_CHARACTERS, split_pages
 from pincite.core.domain.documents import Block, BlockKind, OutlineEntry, Page, PageStatus, Passage, document_of
 from tests.search.shelf import page
 
@@ -17,7 +17,7 @@ def test_every_passage_is_its_span_of_the_page() -> None:
     one = page(0, "# Safety\nKeep it dry.\n" + "\n".join(f"Sentence {n} tells more about it." for n in range(80)))
     found = split(one)
     assert len(found) > 2
-    assert all(p.text == one.text[p.start : p.end] and len(p.text) <= MOST_CHARACTERS for p in found)
+    assert all(p.text == one.text[p.start : p.end] and len(p.text) <= MAX_CHARACTERS for p in found)
     assert "".join(one.text.split()) == "".join("".join(p.text.split()) for p in found)
 
 
@@ -70,7 +70,7 @@ def test_any_text_is_cut_without_loss(seed: int) -> None:
     text = "".join(draw.choices("ab字。.! \n", weights=(30, 30, 5, 1, 1, 1, seed % 5, seed % 3), k=5000))
     found = split(Page(0, "1", text, (), (), PageStatus.OCR))
     assert "".join(text.split()) == "".join("".join(p.text.split()) for p in found)
-    assert all(len(p.text) <= MOST_CHARACTERS for p in found)
+    assert all(len(p.text) <= MAX_CHARACTERS for p in found)
     assert len({p.id for p in found}) == len(found) and all(document_of(p.id) == "d" for p in found)
 
 

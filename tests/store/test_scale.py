@@ -23,7 +23,7 @@ from pincite.core.store.turns import Turns
 
 TURNS, REVIEWS, SESSIONS = 20_000, 500, 400
 DOCUMENT = "d" * 64
-MOST_STEPS = 60_000
+MAX_STEPS = 60_000
 """A table of 20,000 rows that is walked through takes 100,000 and more."""
 STEPS_A_CALL = 100
 
@@ -116,7 +116,7 @@ def test_a_question_costs_no_more_in_a_grown_database(
         assert len(turns.newest(asked.session_id, 20)) == 20
 
     steps, decoded = count(ask)
-    assert steps < MOST_STEPS and decoded <= 20
+    assert steps < MAX_STEPS and decoded <= 20
     found = reviews.reviewed_match("Which item 40 did cost?", [DOCUMENT])
     assert found is not None and found.turn_id == "turn00040"
 
@@ -135,7 +135,7 @@ def test_a_decision_costs_no_more_in_a_grown_database(
         reviews.feedback("turn00001", FeedbackKind.GOOD)
 
     steps, decoded = count(decide)
-    assert steps < MOST_STEPS and decoded <= 3
+    assert steps < MAX_STEPS and decoded <= 3
 
 
 @pytest.mark.parametrize(
@@ -162,4 +162,4 @@ def test_a_screen_costs_no_more_in_a_grown_database(
     turns = Turns(grown)
     reviews = Reviews(grown, turns, cite=lambda turn, text: ((), ()))
     steps, decoded = count(lambda: draw(turns, reviews, Sessions(grown)))
-    assert steps < MOST_STEPS and decoded <= TURNS // SESSIONS
+    assert steps < MAX_STEPS and decoded <= TURNS // SESSIONS

@@ -243,7 +243,7 @@ def test_an_answer_that_cites_nothing_speaks_only_of_what_was_searched(flagged: 
 def test_old_decisions_go_stale_too(flagged: tuple[Desk, Turn], monkeypatch: pytest.MonkeyPatch) -> None:
     desk, turn = flagged
     desk.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer=RIGHT)
-    monkeypatch.setattr("pincite.core.store.reviews.MOST_COMPARED", 0)
+    monkeypatch.setattr("pincite.core.store.reviews.MAX_COMPARED", 0)
     assert desk.reviews.reviewed_match(PENALTY, EVERYTHING) is None
     assert desk.reviews.mark_stale(EVERYTHING[0], "It was removed.") == [turn.id]
 

@@ -11,7 +11,7 @@ from pincite.core.domain.documents import PageKey
 from pincite.core.domain.figures import Stated
 from pincite.core.domain.search import Evidence, HeadedCell, TableHead, TableRow
 from pincite.core.domain.tables import Table
-from pincite.core.figures.answers import SURE, Analysis, analyse
+from pincite.core.figures.answers import MIN_FIGURE_PROBABILITY, Analysis, analyse
 from pincite.core.figures.computing import UNWEIGHED
 from pincite.core.figures.followed import followed
 from pincite.core.graph.context import TurnContext
@@ -23,7 +23,7 @@ from pincite.core.text.stating import state as state_figure
 from pincite.core.text.terms import content_terms
 
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-MOST_PAGES = 10
+MAX_PAGES = 10
 """Whose tables are read, those of the best passages first."""
 
 
@@ -130,7 +130,9 @@ def _of_pieces(
 ) -> tuple[TurnState, Analysis]:
     """What tables say to each of several questions; what is computed from several figures answers them together."""
     assert state.plan is not None
-    together = next((one for one in whole.stated if one.computation and one.probability >= SURE), None)
+    together = next(
+        (one for one in whole.stated if one.computation and one.probability >= MIN_FIGURE_PROBABILITY), None
+    )
     if together:
         return replace(state, plan=replace(state.plan, pieces=())), Analysis((together,))
     stated, missing = list[Stated](), list[str]()
@@ -148,7 +150,7 @@ def best_pages(evidence: Sequence[Evidence]) -> list[PageKey]:
     """The pages of the best passages, in the order of their documents."""
     ranked = sorted(evidence, key=lambda item: -item.scores.get("reranked", 0.0))
     pages = dict.fromkeys(item.passage.page for item in ranked)
-    return sorted(list(pages)[:MOST_PAGES])
+    return sorted(list(pages)[:MAX_PAGES])
 
 
 def tables_on(pages: Sequence[PageKey], context: TurnContext) -> list[Table]:

@@ -20,7 +20,7 @@ from pincite.core.text.marks import plain_text
 from pincite.core.text.sentences import split_sentences
 from pincite.core.text.stating import is_drawn, statement
 
-MOST_MENDED = 2
+MAX_MENDED = 2
 CHART_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -51,7 +51,7 @@ def drawn_of(
     if not proposed:
         return (), ""
     proposal: Mapping[str, Any] | None = _read(proposed)
-    for left in reversed(range(MOST_MENDED + 1)):
+    for left in reversed(range(MAX_MENDED + 1)):
         try:
             figures = charted(proposal or {}, tables)
         except NotDrawnError as refused:

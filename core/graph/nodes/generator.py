@@ -19,7 +19,7 @@ from pincite.core.domain.errors import StoppedError
 from pincite.core.domain.figures import Stated
 from pincite.core.domain.ports import AnswerRequest, AskedPiece, ChatModel
 from pincite.core.domain.search import Evidence, Intent, Reason, piece_score
-from pincite.core.domain.turns import SURE, WRITING_FROM
+from pincite.core.domain.turns import MIN_ANSWER_CONFIDENCE, WRITING_FROM
 from pincite.core.figures.answers import parts_of
 from pincite.core.figures.proposed import split_chart
 from pincite.core.graph.context import TurnContext
@@ -241,11 +241,11 @@ def _told_otherwise(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -
         result = figure.text.rpartition(": ")[2]
         given = quantities(said)
         if not any(same(one, other) or same(other, one) for one in quantities(result) for other in given):
-            differs = _figures_differ(said, result) and (figure.probability or 0.0) >= SURE
+            differs = _figures_differ(said, result) and (figure.probability or 0.0) >= MIN_ANSWER_CONFIDENCE
             yield _Told(f"The tables on these pages say: {figure.text}.", differs)
     read = next((part for part in stated if part.kind is not PartKind.FIGURE), None)
     if read is not None:
-        differs = _figures_differ(said, read.text) and (read.probability or 0.0) >= SURE
+        differs = _figures_differ(said, read.text) and (read.probability or 0.0) >= MIN_ANSWER_CONFIDENCE
         if differs or not frozenset(content_terms(read.text)) & frozenset(content_terms(said)):
             yield _Told(f"The pages themselves say: “{' '.join(read.text.split())}”.", differs)
 

@@ -13,7 +13,7 @@ from pincite.core.domain.answers import AnswerPart, Citation, ClaimStatus, Form,
 from pincite.core.domain.codec import to_plain
 from pincite.core.domain.search import Intent, Reason
 from pincite.core.domain.settings import Settings
-from pincite.core.domain.turns import SURE
+from pincite.core.domain.turns import MIN_ANSWER_CONFIDENCE
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.unread import max_denial, not_read, searched_documents
 from pincite.core.graph.state import TurnState
@@ -155,7 +155,7 @@ def lowered(verdict: Verdict, most: float, threshold: float) -> Verdict:
 
 def _enough(settings: Settings) -> float:
     """The confidence from which on a draft stands; who lets everything pass has nothing looked for again."""
-    return settings.review_threshold and max(settings.review_threshold, SURE)
+    return settings.review_threshold and max(settings.review_threshold, MIN_ANSWER_CONFIDENCE)
 
 
 def _is_prose(state: TurnState, context: TurnContext) -> bool:
@@ -206,7 +206,9 @@ def _weighed(state: TurnState) -> tuple[float | None, float | None, bool]:
     selection = select(state.asked, state.evidence)
     stated = max((one.probability for one in state.stated), default=0.0)
     several = state.plan is not None and bool(state.plan.pieces)
-    best = selection.scored[0] if selection.scored and selection.right >= SURE and not several else None
+    best = (
+        selection.scored[0] if selection.scored and selection.right >= MIN_ANSWER_CONFIDENCE and not several else None
+    )
     read = best.unit.item.passage.text[best.answer.start : best.answer.end] if best and best.answer else ""
     return selection.answered, max(selection.right, stated), bool(read.strip()) and _says(state.parts, read)
 

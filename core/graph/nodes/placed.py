@@ -14,8 +14,8 @@ from pincite.core.search.places import numbered_in, pages_in, title_in, without_
 from pincite.core.search.stretches import Stretch, is_on, numbered, pages_called, titled, titles
 from pincite.core.text.questions import asked_beside, asks_only_for, asks_openly
 
-MOST_PLACES = 4
-MOST_BESIDE = 1
+MAX_PLACES = 4
+MAX_BESIDE = 1
 """Telling words that a question may hold beside the place and still ask for nothing else: "state", "show"."""
 NO_SUCH_PLACE = 0.95
 """Confidence that a place does not exist if every page of all documents was read and its number is on none."""
@@ -27,7 +27,7 @@ def placed(state: TurnState, context: TurnContext, searched: Sequence[Document])
     pages, numbers = pages_in(state.standalone), numbered_in(state.standalone)
     title = "" if pages or numbers else title_in(state.standalone)
     beside = asked_beside(asked, _names(searched))
-    if state.attempts or not (pages or numbers or title) or len(beside) > MOST_BESIDE:
+    if state.attempts or not (pages or numbers or title) or len(beside) > MAX_BESIDE:
         return None
     context.progress.step("Looking up the place…")
     read = _read(asked, searched, context)
@@ -74,7 +74,7 @@ def with_places(state: TurnState, context: TurnContext, searched: Sequence[Docum
     there += (replace(item, scores={"reranked": best}) for item in _under_headings(state, context, among))
     if not there:
         return state
-    there = there[:MOST_PLACES]
+    there = there[:MAX_PLACES]
     rest = [item for item in state.evidence if not any(_holds(place.passage, item.passage) for place in there)]
     kept, room = list[Evidence](), context.evidence_characters
     for item in [*there, *rest]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from langgraph.runtime import Runtime
 
 from pincite.core.domain.answers import AnswerPart, Attempt, ClaimStatus, Form, PartKind, Verdict, form_of, is_prose
-from pincite.core.domain.turns import SURE
+from pincite.core.domain.turns import MIN_ANSWER_CONFIDENCE
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.retriever import evidence_line
 from pincite.core.graph.nodes.unread import max_denial, not_read, searched_documents
@@ -81,7 +81,12 @@ def _listed(best: Attempt, context: TurnContext) -> Attempt:
     """Return an attempt with its quotations as a list of passages, if it answers by them and not surely."""
     verdict = best.verdict
     quoted = any(part.verbatim or part.figures for part in best.parts)
-    if verdict is None or verdict.confidence >= SURE or form_of(best.parts, verdict) is not Form.ANSWER or not quoted:
+    if (
+        verdict is None
+        or verdict.confidence >= MIN_ANSWER_CONFIDENCE
+        or form_of(best.parts, verdict) is not Form.ANSWER
+        or not quoted
+    ):
         return best
     if is_prose(best.parts) or any(map(is_drawn, best.parts)):
         return best

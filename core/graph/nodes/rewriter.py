@@ -10,7 +10,7 @@ from pincite.core.domain.codec import to_plain
 from pincite.core.domain.search import SearchPlan
 from pincite.core.figures.asked import years_compared_with
 from pincite.core.graph.context import TurnContext
-from pincite.core.graph.nodes.wider import LONGEST_TEXT, WORDED, worded_otherwise
+from pincite.core.graph.nodes.wider import MAX_TEXT_LENGTH, WORDED, worded_otherwise
 from pincite.core.graph.state import TurnState
 from pincite.core.models.utterances import asks_of_each, leaning_of
 from pincite.core.search.follow_up import Leaning, without_opening
@@ -22,7 +22,7 @@ from pincite.core.text.terms import content_terms, words
 
 STANDALONE_SCHEMA: Mapping[str, Any] = {
     "type": "object",
-    "properties": {"question": {"type": "string", "maxLength": LONGEST_TEXT}},
+    "properties": {"question": {"type": "string", "maxLength": MAX_TEXT_LENGTH}},
     "required": ["question"],
 }
 
@@ -106,7 +106,7 @@ def _alone(state: TurnState, plan: SearchPlan, context: TurnContext) -> str:
     told = set(content_terms(said))
     keeps = bool(own) and own <= worded and bool(told) and told <= set(content_terms(plan.standalone_question))
     repeats = worded == frozenset(map(str.casefold, words(plan.carried)))
-    return said if keeps and not repeats and len(said) <= LONGEST_TEXT else ""
+    return said if keeps and not repeats and len(said) <= MAX_TEXT_LENGTH else ""
 
 
 def leaning_in(targets: Sequence[str], context: TurnContext) -> Leaning:

@@ -20,7 +20,7 @@ from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.rewriter import leaning_in
 from pincite.core.graph.nodes.unread import holes_of
 from pincite.core.graph.state import TurnState
-from pincite.core.models.quoting import LEAST_ANSWERED, chance_of_answer
+from pincite.core.models.quoting import MIN_ANSWERED, chance_of_answer
 from pincite.core.models.utterances import Wish, wish_of, wishes_of
 from pincite.core.search.follow_up import read_after
 from pincite.core.search.matching import with_capitals
@@ -46,11 +46,11 @@ INTENT_SCHEMA: Mapping[str, Any] = {
     "properties": {"needs": {"type": "string", "enum": ["documents", "chat"]}},
     "required": ["needs"],
 }
-MOST_MENTIONS, MOST_NAMES = 20, 20
-LONGEST_NAME = 300
+MAX_MENTIONS, MAX_NAMES = 20, 20
+MAX_NAME_LENGTH = 300
 OPENING_PASSAGES = 4
 _BEGINS_QUESTION = re.compile(r"[\s,;:]{1,20}+(?!(?:and|or|vs|versus|und|oder|et|ou|y|o)\b|&)\w", re.IGNORECASE)
-SURE = 0.75
+MIN_WISH_PROBABILITY = 0.75
 """How likely a message must want what it seems to. What is less likely about the program or the library is searched;
 of what is less likely small talk the documents are asked whether they hold the like."""
 CERTAIN = 0.99
@@ -93,7 +93,12 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         context.note(decided={"intent": Intent.ABOUT, "because": "it asks what was said before"})
         return replace(state, intent=Intent.ABOUT, standalone=text, notices=notices, parts=(AnswerPart(said),))
     wish, sure = wish_of(text)
-    about_last = wish in (Wish.SOURCE, Wish.REWORD) and sure >= SURE and state.mode is not Mode.CHAT and not mentioned
+    about_last = (
+        wish in (Wish.SOURCE, Wish.REWORD)
+        and sure >= MIN_WISH_PROBABILITY
+        and state.mode is not Mode.CHAT
+        and not mentioned
+    )
     if about_last and (last := context.last_answer()):
         context.note(decided={"because": f"it reads like {_READS_LIKE[wish]}, {sure:.0%} sure", "of": last.id})
         return _of_last_answer(replace(state, standalone=text, notices=notices), wish, last, context)
@@ -193,10 +198,10 @@ def resolve_mentions(question: str, documents: Sequence[Document]) -> tuple[str,
     notices: list[str] = []
     pieces: list[str] = []
     position = 0
-    for at in islice(re.finditer(r"(?<![\w.])@(?=\S)", question), MOST_MENTIONS):
+    for at in islice(re.finditer(r"(?<![\w.])@(?=\S)", question), MAX_MENTIONS):
         if at.start() < position:
             continue
-        rest = question[at.end() : at.end() + LONGEST_NAME]
+        rest = question[at.end() : at.end() + MAX_NAME_LENGTH]
         quoted = re.match(r"[\"“'‘]([^\"”'’]{1,300})[\"”'’]", rest)
         name = quoted.group(1) if quoted else _longest_name(rest, names)
         pieces.append(question[position : at.start()])
@@ -258,7 +263,7 @@ def _by_rule(
         for name in (bare_name(document.name) for document in documents if document.id in mentioned):
             text = text.replace(name, "the document")
         wish, sure = wish_of(text)
-        if wish is Wish.OVERVIEW and sure >= SURE:
+        if wish is Wish.OVERVIEW and sure >= MIN_WISH_PROBABILITY:
             return Intent.SURVEY, f"{why}, and it reads like {_READS_LIKE[wish]}"
         return search, why
     return None, ""
@@ -270,11 +275,11 @@ def _by_wish(text: str, documents: Sequence[Document], *, named: bool = False) -
         return Intent.DOCUMENT_SEARCH, "it names a page or a section", Wish.DOCUMENTS
     wish, sure = wish_of(text)
     told = f"it reads like {_READS_LIKE[wish]}, {sure:.0%} sure"
-    if wish is Wish.OVERVIEW and sure >= SURE:
+    if wish is Wish.OVERVIEW and sure >= MIN_WISH_PROBABILITY:
         return Intent.SURVEY, told, wish
     # "are you a robot?" may be small talk or about the program, and in neither case is it in the documents
     sure = sum(wishes_of(text)[other] for other in _INTENTS)
-    if wish not in _INTENTS or (wish is not Wish.CHAT and sure < SURE):
+    if wish not in _INTENTS or (wish is not Wish.CHAT and sure < MIN_WISH_PROBABILITY):
         return Intent.DOCUMENT_SEARCH, told, Wish.DOCUMENTS
     # small talk names no document: "And Bexton?" asks the one of that name
     topic = asked_beside(text, "") if wish is Wish.CHAT else _topic(text, documents)
@@ -282,7 +287,7 @@ def _by_wish(text: str, documents: Sequence[Document], *, named: bool = False) -
     if wish is Wish.CHAT and named:
         return Intent.DOCUMENT_SEARCH, "it names a document", Wish.DOCUMENTS
     # "With what sign does every message close?" reads like one about the program, though less so than those that are
-    return (_INTENTS[wish] if sure >= (CERTAIN if may_be_of_documents else SURE) else None), told, wish
+    return (_INTENTS[wish] if sure >= (CERTAIN if may_be_of_documents else MIN_WISH_PROBABILITY) else None), told, wish
 
 
 def _nothing_to_search(documents: Sequence[Document]) -> TurnError:
@@ -307,9 +312,9 @@ def _by_probe(text: str, wish: Wish, state: TurnState, context: TurnContext) -> 
         return Intent.DOCUMENT_SEARCH, f"with the question before it, it reads like {_READS_LIKE[Wish.DOCUMENTS]}"
     probed = _probed(asked, state, context)
     found, near = probed.evidence, nearness_of(asked, probed)
-    if near is not Nearness.FAR and found and chance_of_answer(asked, found) >= (LEAST_ANSWERED + wish_of(text)[1]) / 2:
+    if near is not Nearness.FAR and found and chance_of_answer(asked, found) >= (MIN_ANSWERED + wish_of(text)[1]) / 2:
         return Intent.DOCUMENT_SEARCH, f"a search found {found[0].document_name}, page {found[0].passage.page_label}"
-    if near is Nearness.BETWEEN and context.model.writes_prose and wish_of(text)[1] < SURE:
+    if near is Nearness.BETWEEN and context.model.writes_prose and wish_of(text)[1] < MIN_WISH_PROBABILITY:
         reply = context.model.structured(PROMPTS["intent"], text, INTENT_SCHEMA)
         chat = reply is not None and reply.get("needs") == "chat"
         return (_INTENTS[wish] if chat else Intent.DOCUMENT_SEARCH), f"{context.model.name} said so"
@@ -331,13 +336,13 @@ def _by_distance(text: str, state: TurnState, context: TurnContext) -> tuple[Int
     """
     found = _probed(text, state, context)
     near = nearness_of(text, found)
-    if near is not Nearness.NEAR and found.evidence and chance_of_answer(text, found.evidence) >= LEAST_ANSWERED:
+    if near is not Nearness.NEAR and found.evidence and chance_of_answer(text, found.evidence) >= MIN_ANSWERED:
         near = Nearness.NEAR
     if near is Nearness.NEAR or found.notices:
         return Intent.DOCUMENT_SEARCH, "the documents have something near it"
     if near is Nearness.FAR:
         return Intent.CHAT, "nothing in the documents is near it"
-    names = ", ".join(document.title or document.name for document in context.documents[:MOST_NAMES])
+    names = ", ".join(document.title or document.name for document in context.documents[:MAX_NAMES])
     reply = context.model.structured(PROMPTS["intent"], f"Documents: {in_line(names)}\nMessage: {text}", INTENT_SCHEMA)
     chat = reply is not None and reply.get("needs") == "chat"
     return (Intent.CHAT if chat else Intent.DOCUMENT_SEARCH), f"{context.model.name} said so"

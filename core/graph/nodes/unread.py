@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from pincite.core.domain.documents import Document, DocumentStatus
-from pincite.core.domain.turns import UNREAD_DENIAL, UNSURE_OF_NOTHING
+from pincite.core.domain.turns import MAX_UNSURE_DECLINE, UNREAD_DENIAL
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.state import TurnState
 from pincite.core.text.plain import counted
@@ -35,7 +35,7 @@ def max_denial(searched: Sequence[Document], library: "Library") -> float:
     """Return the maximum confidence of "not found" in these documents, by what of them was not read or indexed."""
     if any(not _is_read(document, library) for document in searched):
         return UNREAD_DENIAL
-    return UNSURE_OF_NOTHING if holes_of(searched, library, ()) else 1.0
+    return MAX_UNSURE_DECLINE if holes_of(searched, library, ()) else 1.0
 
 
 def _is_read(document: Document, library: "Library") -> bool:

@@ -11,12 +11,12 @@ from pincite.core.domain.search import Evidence, SubQuery
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.state import TurnState
 from pincite.core.models.client import stoppable
-from pincite.core.models.quoting import LEAST_ANSWERED, chance_of_answer
+from pincite.core.models.quoting import MIN_ANSWERED, chance_of_answer
 from pincite.core.text.foreign import in_line
 from pincite.core.text.plain import shortened
 from pincite.core.text.prompts import PROMPTS
 
-MAX_LOOKS, MAX_WORDINGS, MAX_MISSING, LONGEST_TEXT = 3, 3, 4, 200
+MAX_LOOKS, MAX_WORDINGS, MAX_MISSING, MAX_TEXT_LENGTH = 3, 3, 4, 200
 WORDING_SECONDS = 4.0
 """How long the first search waits for a model's wordings; a model that takes longer is not asked again."""
 WORDED = "Also searched in the model's own wordings."
@@ -27,7 +27,7 @@ _slow: set[str] = set()
 
 
 def _texts(name: str, most: int) -> Mapping[str, Any]:
-    listed = {"type": "array", "items": {"type": "string", "maxLength": LONGEST_TEXT}, "maxItems": most}
+    listed = {"type": "array", "items": {"type": "string", "maxLength": MAX_TEXT_LENGTH}, "maxItems": most}
     return {"type": "object", "properties": {name: listed}, "required": [name]}
 
 
@@ -39,7 +39,7 @@ def look_wider(state: TurnState, context: TurnContext, look: Look) -> TurnState:
     """
     first = _in_other_words(state, context, look)
     chances, best, notes, missing = [_chance(first)], first, context.notes, list[str]()
-    while max(chances) < LEAST_ANSWERED and len(chances) < MAX_LOOKS and not context.halted():
+    while max(chances) < MIN_ANSWERED and len(chances) < MAX_LOOKS and not context.halted():
         if len(chances) == 1 and context.model.writes_prose:
             missing = _missing(first, context)
         before = dict(notes.read), dict(notes.decided), dict(notes.returned)
@@ -107,7 +107,9 @@ def _listed(context: TurnContext, name: str, content: str, most: int, *, known: 
     reply = context.model.structured(PROMPTS[name], content, _texts(name, most))
     said = reply.get(name) if reply else None
     texts = (
-        [" ".join(one.split())[:LONGEST_TEXT] for one in said if isinstance(one, str)] if isinstance(said, list) else []
+        [" ".join(one.split())[:MAX_TEXT_LENGTH] for one in said if isinstance(one, str)]
+        if isinstance(said, list)
+        else []
     )
     return [text for text in dict.fromkeys(texts) if text and text not in known][:most]
 

@@ -29,7 +29,7 @@ from pincite.core.store.witness import check_whole
 
 MANIFEST = "pincite-backup.json"
 FORMAT = 1
-MOST_MANIFEST_BYTES = 256 * 2**20
+MAX_MANIFEST_BYTES = 256 * 2**20
 _NAMES = re.compile(r"pincite\.db|checkpoints\.db|settings\.json|files/[0-9a-f]{64}\.pdf|" + re.escape(STAMP))
 _BLOCK = 2**20
 _UNFIT = (
@@ -210,7 +210,7 @@ def _manifest(archive: zipfile.ZipFile) -> Mapping[str, tuple[str, int]]:
     if len(set(names)) < len(names):
         raise ValueError("it contains the same entry twice")
     head = archive.getinfo(MANIFEST)
-    if head.file_size > MOST_MANIFEST_BYTES:
+    if head.file_size > MAX_MANIFEST_BYTES:
         raise ValueError("its manifest is too large")
     plain = json.loads(archive.read(head))
     if int(plain["format"]) > FORMAT:

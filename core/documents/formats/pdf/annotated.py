@@ -19,8 +19,8 @@ from pincite.core.documents.formats.pdf.pdfium_text import PageWords, annotation
 from pincite.core.documents.formats.pdf.visibility import without
 from pincite.core.domain.documents import TICKED, UNTICKED
 
-MOST_LOOKED_AT = 1_000
-MOST_CHARACTERS = 2_000
+MAX_EXAMINED = 1_000
+MAX_CHARACTERS = 2_000
 """Of a comment."""
 OFF = "Off"
 """How the specification calls the state of a box that is not ticked."""
@@ -50,7 +50,7 @@ class Annotated:
 def annotated(page: pdfium.PdfPage) -> list[Annotated]:
     """The boxes of a page and its comments, in the file's order."""
     found: list[tuple[tuple[str, ...], tuple[float, float, float, float], bool]] = []
-    for annotation, kind in islice(annotations(page), MOST_LOOKED_AT):
+    for annotation, kind in islice(annotations(page), MAX_EXAMINED):
         rect = pdfium_c.FS_RECTF()
         words: tuple[str, ...] = ()
         if pdfium_c.FPDFAnnot_GetFlags(annotation) & _UNSEEN:
@@ -130,7 +130,7 @@ def _state(annotation: pdfium_c.FPDF_ANNOTATION) -> tuple[str, ...]:
 
 
 def _comment(annotation: pdfium_c.FPDF_ANNOTATION) -> tuple[str, ...]:
-    said = _string(annotation, b"Contents")[:MOST_CHARACTERS].split()
+    said = _string(annotation, b"Contents")[:MAX_CHARACTERS].split()
     author = _string(annotation, b"T").split()
     return ("Comment", *(("by", *author) if author else ()), "–", *said) if said else ()
 

@@ -6,10 +6,10 @@ from itertools import pairwise
 from pincite.core.documents.formats.pdf.layout import Line, Segment, by_rows
 from pincite.core.domain.documents import Place
 
-_FEWEST_COLUMNS = 3
+_MIN_COLUMNS = 3
 _BAND = 0.35
 """Of the letters' size: the least height of the white between two rows; lines of one cell are closer."""
-_MOST_FIGURES = 0.3
+_MAX_FIGURES = 0.3
 """Share of the words' cells that may be figures."""
 _APART = 3.0
 """Of the letters' size: a table ends where more is white."""
@@ -31,7 +31,7 @@ def _end_of_table(lines: Sequence[Line], start: int) -> int:
     head, end = lines[start], start + 1
     right_to_left = head.segments[0].left > head.segments[-1].left
     bold = all(one.bold and not one.numeric for one in head.segments)
-    if len(head.segments) < _FEWEST_COLUMNS or head.places or right_to_left or not bold:
+    if len(head.segments) < _MIN_COLUMNS or head.places or right_to_left or not bold:
         return start
     above = lines[start - 1] if start else None
     if above and len(above.segments) > 1 and above.zone == head.zone and head.top - above.bottom < head.size:
@@ -84,7 +84,7 @@ def _rows(lines: Sequence[Line]) -> list[Line]:
     body = cells[1:]
     uneven = any(len({_lines(cell) for cell in row if cell}) > 1 for row in body)
     numeric = [one.numeric for row in body for cell in row[1:] for one in cell]
-    if not uneven or sum(numeric) > _MOST_FIGURES * len(numeric) or any(map(_has_rows, body)):
+    if not uneven or sum(numeric) > _MAX_FIGURES * len(numeric) or any(map(_has_rows, body)):
         return []
     return [_line(row, number, lines[0].zone) for number, row in enumerate(cells)]
 

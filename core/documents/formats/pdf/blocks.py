@@ -36,16 +36,16 @@ _SUSPENDING = frozenset("and or to und oder bis en of tot och eller og".split())
 """Before these a hyphen stands for a part that is left out: "In- und Ausfuhr"."""
 _SOLID = frozenset(("de", "nl", "sv", "da", "no", "fi"))
 """Languages that write compounds as one word: a hyphen before a small letter broke it there."""
-_SHORTEST_END = 2
+_MIN_END_LENGTH = 2
 """Letters; no word is broken before fewer than three."""
 _FIELD = re.compile(r"[^\W\d][^:.,]{1,40}: \S")
-_FEWEST_BEFORE = 2
+_MIN_BEFORE = 2
 """No typesetter breaks a word behind its first letter: "p-cymene", "e-mail"."""
 HYPHENATED = 3
 """Among gaps: a hyphen and a line break."""
-_SHORT, _LEADS_ON, _MOST_ALONE = 0.6, ",;:-–(", 5
+_SHORT, _LEADS_ON, _MAX_ALONE = 0.6, ",;:-–(", 5
 """Share of the column, what no line of its own ends with, and how many such lines stand together."""
-_MOST_HEADING_CHARACTERS = 120
+_MAX_HEADING_CHARACTERS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def _is_suspended(left: str, right: str, known: "_Known") -> bool:
     stem, following = left.strip("(“\"'").lower(), right.lower()
     if following not in _SUSPENDING:
         return False
-    return len(following) <= _SHORTEST_END or not belong_together(stem, following, known.language)
+    return len(following) <= _MIN_END_LENGTH or not belong_together(stem, following, known.language)
 
 
 def _keeps_hyphen(left: str, right: str, known: "_Known") -> bool:
@@ -158,7 +158,7 @@ def _keeps_hyphen(left: str, right: str, known: "_Known") -> bool:
         return True
     if stem + rest in known.words:
         return False
-    if len(stem) < _FEWEST_BEFORE or not left[-1:].isalpha() or not right[:1].islower() or "-" in left:
+    if len(stem) < _MIN_BEFORE or not left[-1:].isalpha() or not right[:1].islower() or "-" in left:
         return True
     return known.language not in _SOLID and not belong_together(stem, rest, known.language)
 
@@ -266,7 +266,7 @@ def _heading_level(line: Line, body: float, mostly_bold: bool) -> int:
     if ratio < 1.15 and not bold and line.right - line.left > 40 * line.size:
         return 0
     text = "\t".join(segment.text for segment in line.segments)
-    if len(text) > _MOST_HEADING_CHARACTERS or (ratio < 1.15 and (len(text) > 90 or not (bold or text.isupper()))):
+    if len(text) > _MAX_HEADING_CHARACTERS or (ratio < 1.15 and (len(text) > 90 or not (bold or text.isupper()))):
         return 0
     letters = sum(map(len, _LETTERS.findall(text)))
     if letters < 2 or letters < 0.5 * (len(text) - text.count(" ")):
@@ -334,7 +334,7 @@ def _lines_alone(lines: Sequence[Line], edges: Mapping[int, tuple[float, float]]
         if short:
             run.append(index)
             found.update(run)
-        if len(run) > _MOST_ALONE:
+        if len(run) > _MAX_ALONE:
             found.difference_update(run)
     return frozenset(found)
 

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from pincite.core.documents.formats.pdf.pdfium_text import bound, text_object
 
-MOST_OBJECTS = 20_000
+MAX_OBJECTS = 20_000
 """No more are looked at one by one."""
 Color = tuple[int, int, int, int]
 """Red, green, blue and strength, each of 255."""
 _DEEPEST = 6
 _THIN = 1.5
 """Points: rules and underlines hide nothing."""
-_MOST_SEGMENTS = 2_000
+_MAX_SEGMENTS = 2_000
 _LIGHT = 200
 """Of 255: darker print in full strength is seen on paper, unless something lies over it."""
 _BRIGHT = 250
@@ -146,8 +146,8 @@ def set_active(handle: int, active: bool) -> None:
 
 class _Walk:
     def __init__(self) -> None:
-        self.handles, self.kinds, self.left = list[int](), list[int](), MOST_OBJECTS
-        self.bounds = np.zeros((MOST_OBJECTS, 4), np.float32)
+        self.handles, self.kinds, self.left = list[int](), list[int](), MAX_OBJECTS
+        self.bounds = np.zeros((MAX_OBJECTS, 4), np.float32)
 
     def inside(
         self, container: int | None, count: Any, get: Any, matrix: NDArray[np.float64] | None, depth: int
@@ -199,7 +199,7 @@ def _straight_edges(path: int, bounds: NDArray[np.float64]) -> list[tuple[float,
     modes = (ctypes.c_int * 2)()
     _draw_mode(path, ctypes.addressof(modes), ctypes.addressof(modes) + 4)
     count = _count_segments(path)
-    if not modes[1] or not 0 < count <= _MOST_SEGMENTS:
+    if not modes[1] or not 0 < count <= _MAX_SEGMENTS:
         return []
     points, x, y = list[tuple[float, float]](), ctypes.c_float(), ctypes.c_float()
     pairs, first = list[tuple[int, int]](), 0

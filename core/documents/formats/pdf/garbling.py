@@ -14,7 +14,7 @@ _LATIN = bytes(code for code in range(256) if chr(code).isalpha())
 _VOWELS = "aeiouyAEIOUYàáâãäåæèéêëìíîïòóôõöøùúûüýÿÀÁÂÃÄÅÆÈÉÊËÌÍÎÏÒÓÔÕÖØÙÚÛÜÝ".encode("latin-1")
 _SIGNS = b"""!"#$%&'()*+/:;<=>@[\\]^_`{|}~"""
 _REPEATED = re.compile(rb"(.)\1{3,}")
-_FEWEST = 40
+_MIN_COUNT = 40
 """Below so many characters nothing is said about a page, unless hardly any of them has a meaning."""
 
 
@@ -25,23 +25,23 @@ def garbling(text: str) -> str:
     if not count:
         return ""
     meaningless = 0.0 if text.isprintable() else len(_MEANINGLESS.findall(text)) / count
-    if meaningless > (0.15 if count >= _FEWEST else 0.6):
+    if meaningless > (0.15 if count >= _MIN_COUNT else 0.6):
         return f"{meaningless:.0%} of the text layer's characters have no meaning"
     foreign = len(_MISREAD.findall(text)) / count
-    if foreign > (0.4 if count >= _FEWEST else 0.7):
+    if foreign > (0.4 if count >= _MIN_COUNT else 0.7):
         return f"the text layer is in a wrong encoding ({foreign:.0%} accented letters and signs)"
-    if count < _FEWEST:
+    if count < _MIN_COUNT:
         return ""
     if count > 14 * len(words) and _glued(words, count) and len(_UNSPACED.findall(text)) < 0.2 * count:
         return "the text layer has no spaces between words"
     if text.count("/") > 0.1 * count and 2 * len(_GLYPH_NAME.findall(text)) > text.count("/"):
         return "the text layer has names of glyphs instead of characters"
-    if count < 4 * _FEWEST:
+    if count < 4 * _MIN_COUNT:
         return ""
     bytes_ = text.encode("latin-1", "replace")
     latin = len(bytes_) - len(bytes_.translate(None, _LATIN))
     vowels = (len(bytes_) - len(bytes_.translate(None, _VOWELS))) / max(latin, 1)
-    if latin > 0.5 * count and latin > 4 * _FEWEST and not 0.18 < vowels < 0.75:
+    if latin > 0.5 * count and latin > 4 * _MIN_COUNT and not 0.18 < vowels < 0.75:
         return f"the text layer's letters do not make words (vowels: {vowels:.0%})"
     if len(bytes_) - len(bytes_.translate(None, _SIGNS)) < 0.35 * count:
         return ""

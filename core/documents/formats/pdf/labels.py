@@ -18,7 +18,7 @@ WINDOW = 5
 _AGREEING = 3
 """So many pages of a window must carry on one count before it is believed; of numbers alone on their line two."""
 _EDGE_LINES = 3
-_FEWEST_ROWS = 2 * _EDGE_LINES
+_MIN_ROWS = 2 * _EDGE_LINES
 _EDGE_SHARE = 0.16
 _LINES_KEPT = 2048
 """Running lines come again on every page."""
@@ -87,7 +87,7 @@ def edge_lines(lines: Sequence[Line], height: float) -> list[EdgeLine]:
             if len(text) <= 160 and (place < _EDGE_SHARE or place > 1 - _EDGE_SHARE):
                 kind = BlockKind.HEADER if place < 0.5 else BlockKind.FOOTER
                 key = _key(text)
-                is_row = alike[key] > _FEWEST_ROWS and any(map(str.isalpha, key))
+                is_row = alike[key] > _MIN_ROWS and any(map(str.isalpha, key))
                 found.append(EdgeLine(number, key, text, place, kind, _numbers(text, place), is_row))
     return found
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from pincite.core.documents.formats.pdf.layout import Line
 from pincite.core.documents.formats.pdf.pdfium_text import PageWords
 
-FEWEST, FEWEST_FIFTHS = 4, 3
+MIN_COUNT, MIN_FIFTHS = 4, 3
 FIFTH, FIFTH_APART = 5, 3.0
 """Where each fifth line has its number: so many ems lie between two at least."""
 ALIGNED = 3.0
 """Points by which their right or left edges may differ."""
-LONGEST = 4
+MAX_LENGTH = 4
 HEAD_APART = 1.5
 """Ems between a column's head and its first figure at most."""
 
@@ -30,7 +30,7 @@ def line_numbers(words: PageWords, lines: Sequence[Line]) -> NDArray[np.bool_]:
     opening = [line.segments[0].start for line in lines]
     closing = [part.start for line in lines for part in line.segments[1:][-1:] if part.end == part.start + 1]
     for outer, ends in ((0, opening), (2, closing)):
-        numbers = [one for one in ends if words.texts[one].isdecimal() and len(words.texts[one]) <= LONGEST]
+        numbers = [one for one in ends if words.texts[one].isdecimal() and len(words.texts[one]) <= MAX_LENGTH]
         found = np.zeros(len(words.texts), np.bool_)
         found[_counting(words, numbers)] = True
         if not found.any():
@@ -83,8 +83,8 @@ def _counting(words: PageWords, numbers: Sequence[int]) -> list[int]:
 
 def _is_count(words: PageWords, column: Sequence[int], steps: set[int]) -> bool:
     if steps == {1}:
-        return len(column) >= FEWEST
+        return len(column) >= MIN_COUNT
     apart = min((words.boxes[below, 1] - words.boxes[above, 3] for above, below in pairwise(column)), default=0.0)
     spaced = apart > FIFTH_APART * float(words.sizes[column].max(initial=1.0))
-    fewest = FEWEST_FIFTHS if int(words.texts[column[0]]) % FIFTH == 0 else FEWEST
+    fewest = MIN_FIFTHS if int(words.texts[column[0]]) % FIFTH == 0 else MIN_COUNT
     return steps == {FIFTH} and len(column) >= fewest and spaced

@@ -21,11 +21,11 @@ from pincite.core.documents.formats.pdf.pdfium_text import RIGHT_TO_LEFT, PageWo
 LONG_SIDE_PIXELS = 1600
 """About 145 dots per inch of a letter page: larger pictures take longer and read no better."""
 _THREADS = 2
-_LEAST_SCORE = 0.5
+_MIN_SCORE = 0.5
 _GOOD_SCORE = 0.85
 """Pages that lie right score 0.95 to 1, pages on their head below 0.7."""
 _CLEARLY = 0.1
-_LEAST_SURE = 0.7
+_MIN_SCORE = 0.7
 _TOKEN = re.compile(
     "[\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff9f]|[^\\s\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff9f]+"
 )
@@ -51,7 +51,7 @@ def recognise(picture: NDArray[np.uint8], width: float, height: float) -> PageWo
 def read_line(picture: NDArray[np.uint8]) -> str:
     """What one line's picture says, without looking for where it stands; empty where that cannot be told."""
     found = _read(picture, find_lines=False)
-    if not found.txts or min(found.scores) < _LEAST_SURE:
+    if not found.txts or min(found.scores) < _MIN_SCORE:
         return ""
     return " ".join(found.txts)
 
@@ -122,7 +122,7 @@ def _lines(found: Any) -> Iterator[tuple[NDArray[np.float64], str]]:
     if found.boxes is None or found.txts is None:
         return
     for quad, text, score in zip(found.boxes, found.txts, found.scores, strict=True):
-        if score >= _LEAST_SCORE and text.strip():
+        if score >= _MIN_SCORE and text.strip():
             yield np.asarray(quad, np.float64), text.strip()
 
 

@@ -22,7 +22,7 @@ from pincite.core.domain.errors import (
 
 SIGNATURE = b"%PDF"
 _HEAD_BYTES = 1024
-_MOST_OUTLINE_ENTRIES = 5000
+_MAX_OUTLINE_ENTRIES = 5000
 _PASSWORD_HINT = "Enter its password; it is used once and not stored."
 _DAMAGED_HINT = "Ask for a new copy, or open it in another program and save it as a new PDF."
 _MADE_FROM_WORD = {
@@ -90,7 +90,7 @@ def outline(document: pdfium.PdfDocument) -> tuple[OutlineEntry, ...]:
     """Return the outline's entries that lead to a page; levels count from 1."""
     entries = []
     for number, bookmark in enumerate(document.get_toc()):
-        if number >= _MOST_OUTLINE_ENTRIES:
+        if number >= _MAX_OUTLINE_ENTRIES:
             break
         destination = bookmark.get_dest()
         page_index = destination.get_index() if destination else None

@@ -35,7 +35,7 @@ _TOKEN = re.compile(f"[{_SPACELESS}]|[^{_SPACES}{_SPACELESS}]+")
 """Every character of a script that is written without spaces is one by itself."""
 _BREAK = re.compile(f"[\n{HYPHEN_AT_LINE_END}]")
 _NAME_BYTES = 80
-_FEWEST_IN_A_RUN = 3
+_MIN_RUN = 3
 """Characters without space between them that say which way their line runs."""
 _SYMBOLS = {chr(0xF700 + code): chr(code).upper() for code in range(0x20, 0x80)} | dict(
     zip("\uf0b7\uf0a7\uf0a8\uf0d8\uf0fc\uf06e\uf06c\uf076", "•▪▫➢✓■●❖", strict=True)
@@ -279,7 +279,7 @@ def _turns(
     known = ~short
     borders = np.flatnonzero(np.concatenate([[True], (gaps[1:] > 0) | ~short[1:] | ~short[:-1], [True]]))
     for first, end in pairwise(borders.tolist()):
-        if end - first >= _FEWEST_IN_A_RUN:
+        if end - first >= _MIN_RUN:
             right, below = centers[end - 1] - centers[first]
             turns[first:end] = 0 if abs(right) >= abs(below) else 1 if below > 0 else 3
             known[first:end] = True

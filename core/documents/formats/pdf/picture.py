@@ -15,7 +15,7 @@ from pincite.core.text.likeness import compare
 
 LINE_PIXELS = 48
 """The height that the recogniser reads lines at."""
-_MOST_SCALE = 10.0
+_MAX_SCALE = 10.0
 _MARGIN = 0.12
 _SAMPLE = 4
 """Lines of an OCR layer that are held against the scan; what is quoted is read back in any case."""
@@ -30,7 +30,7 @@ def line_picture(page: pdfium.PdfPage, box: Sequence[float], turn: int = 0) -> N
     left, top, right, bottom = box
     tall = bottom - top if turn % 2 == 0 else right - left
     edge = _MARGIN * tall
-    scale = min(LINE_PIXELS / max(tall + 2 * edge, 1.0), _MOST_SCALE)
+    scale = min(LINE_PIXELS / max(tall + 2 * edge, 1.0), _MAX_SCALE)
     edges = (left - edge, height - bottom - edge, width - right - edge, top - edge)
     crop = tuple(max(side, 0.0) for side in edges)
     picture = page.render(scale=scale, crop=crop).to_numpy()[:, :, :3]

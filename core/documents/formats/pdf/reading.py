@@ -42,8 +42,8 @@ _LITTLE_TEXT = 150
 """A page with fewer characters than this and a picture over most of it is a scan with a stamp, not a text page."""
 _PICTURE_SHARE = 0.6
 _MOSTLY = 0.9
-_MOST_PIXELS = 40_000_000
-_MOST_OBJECTS = 3000
+_MAX_PIXELS = 40_000_000
+_MAX_OBJECTS = 3000
 _SHORT_DOCUMENT = 10
 _SHORT_PAGE = 1500
 """Pages of short documents with no more characters than this are read a second time, to tell where readers differ."""
@@ -53,7 +53,7 @@ _UNPLACED = "read by the second reader (pypdf), without places on the page"
 _CACHED_PAGES = 3 * labels.WINDOW
 _PAGES_OF_ONE_OPENING = 200
 """pdfium keeps what it parsed until the document is closed; opening it again lets go of that."""
-_MOST_OPENINGS = 20
+_MAX_OPENINGS = 20
 """Finding a late page among 10,000 takes a fifth of a second after each opening."""
 
 
@@ -171,7 +171,7 @@ class OpenPdf:
         with suppress(pdfium.PdfiumError):  # then forms are drawn empty
             self._document.init_forms()
         self._second_reader: SecondReader | None = None
-        self._pages_left = max(_PAGES_OF_ONE_OPENING, len(self._document) // _MOST_OPENINGS)
+        self._pages_left = max(_PAGES_OF_ONE_OPENING, len(self._document) // _MAX_OPENINGS)
 
     def _let_go(self) -> None:
         """Open the document again after many pages, unless that means to mend it again."""
@@ -181,12 +181,12 @@ class OpenPdf:
             self._open()
 
     def _bitmap(self, page_index: int, scale: float) -> pdfium.PdfBitmap:
-        """Draw a page, never larger than _MOST_PIXELS. Raises PdfiumError."""
+        """Draw a page, never larger than _MAX_PIXELS. Raises PdfiumError."""
         self._let_go()
         page = self._document[page_index]
         try:
             width, height = page.get_size()
-            return page.render(scale=min(scale, (_MOST_PIXELS / max(width * height, 1.0)) ** 0.5))
+            return page.render(scale=min(scale, (_MAX_PIXELS / max(width * height, 1.0)) ** 0.5))
         finally:
             page.close()
 
@@ -344,7 +344,7 @@ def _picture_share(page: pdfium.PdfPage) -> float:
     width, height = page.get_size()
     largest = 0.0
     for number, item in enumerate(page.get_objects(max_depth=4)):
-        if number > _MOST_OBJECTS:
+        if number > _MAX_OBJECTS:
             break
         if item.type == pdfium_c.FPDF_PAGEOBJ_IMAGE:
             left, bottom, right, top = item.get_bounds()

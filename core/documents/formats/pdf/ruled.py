@@ -10,13 +10,13 @@ from pdfplumber.table import cells_to_tables, edges_to_intersections, intersecti
 
 from pincite.core.domain.documents import Place
 
-MOST_CROSSINGS = 3_000
+MAX_CROSSINGS = 3_000
 """Of the rules of a page; one with more is a drawing."""
-LONGEST_CELL_WORDS = 80
+MAX_CELL_WORDS = 80
 """A cell with more holds prose, which is read as prose."""
-MOST_LINES = 3
+MAX_LINES = 3
 """Lines in a cell over all columns, or in every cell of a row: with more it is a frame around several rows."""
-_LEAST_LENGTH, _NEAR = 6.0, 2.0
+_MIN_LENGTH, _NEAR = 6.0, 2.0
 """Points: of a rule, and between rules that are one."""
 
 
@@ -52,7 +52,7 @@ def ruled_tables(
     edges = list(_edges(rules))
     merged = merge_edges(edges, _NEAR, _NEAR, _NEAR, _NEAR) if len(edges) >= 4 else []
     level = sum(edge["orientation"] == "h" for edge in merged)
-    if not 4 <= level * (len(merged) - level) <= MOST_CROSSINGS:
+    if not 4 <= level * (len(merged) - level) <= MAX_CROSSINGS:
         return []
     cells = intersections_to_cells(edges_to_intersections(merged, _NEAR, _NEAR))
     found = [table for boxes in cells_to_tables(cells) if (table := _table(np.array(boxes, np.float64)))]
@@ -76,7 +76,7 @@ def _edges(rules: NDArray[np.float64]) -> Iterable[dict[str, object]]:
     """Yield rules as pdfplumber describes them."""
     for left, top, right, bottom in rules.tolist():
         width, height = right - left, bottom - top
-        if max(width, height) < _LEAST_LENGTH:
+        if max(width, height) < _MIN_LENGTH:
             continue
         place = {"x0": left, "x1": right, "top": top, "bottom": bottom, "width": width, "height": height}
         yield place | {"orientation": "h" if width > height else "v"}
@@ -104,7 +104,7 @@ def _holds(table: RuledTable, words: NDArray[np.float64], figures: NDArray[np.bo
     inside = (left <= across) & (across < right) & (top <= down) & (down < bottom)
     own = words[inside]
     cells = table.cell_of(own)
-    if len(own) == 0 or (cells < 0).any() or int(np.bincount(cells).max()) > LONGEST_CELL_WORDS:
+    if len(own) == 0 or (cells < 0).any() or int(np.bincount(cells).max()) > MAX_CELL_WORDS:
         return False
     over = (own[:, 0] < table.boxes[cells, 0] - _NEAR) | (own[:, 2] > table.boxes[cells, 2] + _NEAR)
     filled = sorted({table.places[cell] for cell in cells.tolist()})
@@ -124,13 +124,13 @@ def _frames_rows(
         middle, height = (words[at, 1] + words[at, 3]) / 2, np.median(words[at, 3] - words[at, 1])
         parts = np.split(at, np.flatnonzero(np.diff(middle) > height / 2) + 1)
         stacked = len(parts) > 1 and sum(bool(figures[part].all()) for part in parts) > 1
-        if place.columns == width and len(parts) > MOST_LINES:
+        if place.columns == width and len(parts) > MAX_LINES:
             return True
         lines.setdefault(place.row, []).append((len(parts), stacked))
     for row in lines.values():
         counts = [count for count, _ in row]
         if any(stacked for _, stacked in row) and sum(count > 1 for count in counts) > 1:
             return True
-        if len(counts) > 1 and min(counts) > MOST_LINES and len(set(counts)) == 1:
+        if len(counts) > 1 and min(counts) > MAX_LINES and len(set(counts)) == 1:
             return True
     return False

@@ -17,9 +17,9 @@ THICKEST = 0.3
 """Of the em: a thicker bar blacks words out. pdfium counts a hair's width around a line to it."""
 HIGHEST, LOWEST = 0.55, 0.12
 """Of the em above the baseline: where a bar runs through letters. Underlines and the rules of tables run below."""
-MOST_OF_IT = 0.6
+MAX_SHARE = 0.6
 """Share of a word's width that a bar must cover."""
-_SHORTEST = 3.0
+_MIN_LENGTH = 3.0
 """Points."""
 
 
@@ -28,7 +28,7 @@ def struck_out(page: pdfium.PdfPage, words: PageWords, paths: NDArray[np.float64
     if not words.places.size:
         return np.zeros(len(words.texts), np.bool_)
     bars, quads = (_displayed(page, boxes) for boxes in (paths, np.array(list(_annotated(page)))))
-    bars = bars[(bars[:, 2] - bars[:, 0] > _SHORTEST) & (bars[:, 3] - bars[:, 1] < THICKEST * words.sizes.max())]
+    bars = bars[(bars[:, 2] - bars[:, 0] > _MIN_LENGTH) & (bars[:, 3] - bars[:, 1] < THICKEST * words.sizes.max())]
     return _barred(words, bars) | _under(words, quads)
 
 
@@ -55,7 +55,7 @@ def _covered(words: PageWords, boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Shape (words, boxes): whether most of a word's width is shared."""
     left, right = words.boxes[:, 0, None], words.boxes[:, 2, None]
     shared = np.minimum(right, boxes[None, :, 2]) - np.maximum(left, boxes[None, :, 0])
-    return np.asarray(shared >= MOST_OF_IT * np.maximum(right - left, 1e-6))
+    return np.asarray(shared >= MAX_SHARE * np.maximum(right - left, 1e-6))
 
 
 def _annotated(page: pdfium.PdfPage) -> Iterator[tuple[float, float, float, float]]:

@@ -15,7 +15,7 @@ from pincite.core.domain.documents import TICKED, UNTICKED, Place
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"^(?:FY ?|Q[1-4] ?)?(?:19|20)\d\d[A-Za-z*]?(?:[/–-]\d\d(?:\d\d)?)?,?$")
 _IN_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-_MOST_HEAD_LINES = 4
+_MAX_HEAD_LINES = 4
 
 Column = tuple[float, float, str]
 """Where a column's head begins and ends, and what it says."""
@@ -146,7 +146,7 @@ def _data(line: Line) -> bool:
 
 def _table(lines: Sequence[Line], start: int, end: int) -> dict[int, TableRow]:
     first = _first_row(lines, start, end)
-    start_of_heads = _start_of_heads(lines, start) if 0 < first - start <= _MOST_HEAD_LINES else first
+    start_of_heads = _start_of_heads(lines, start) if 0 < first - start <= _MAX_HEAD_LINES else first
     data = lines[min(first, end - 1)]
     columns = _columns(
         [line for line in lines[start_of_heads:first] if len(line.segments) > 1 or _stands_clear(line, data)]

@@ -28,9 +28,9 @@ from pincite.core.domain.documents import HiddenReason
 Picture = NDArray[np.uint8]
 """Shape (height, width, 3): blue, green, red, as pdfium draws."""
 
-_LEAST_HEIGHT = 2.0
+_MIN_HEIGHT = 2.0
 """Points of the em on a page of a letter's size: what is lower, or whose letters are squeezed to less, is no print."""
-_LEAST_WIDTH = 0.08
+_MIN_WIDTH = 0.08
 """Of the em, for each letter of a word."""
 _LETTER_SIDE = 842.0
 _SEEN = 24
@@ -39,7 +39,7 @@ _INK = 60
 """Of 255: how much a picture must vary under a word that it is said to show."""
 _SCALES = (1.0, 5.0)
 """Pixels a point: drawn small first, and larger where that leaves a doubt."""
-_MOST_PIXELS = 12_000_000
+_MAX_PIXELS = 12_000_000
 _INVISIBLE_MODES = (pdfium_c.FPDF_TEXTRENDERMODE_INVISIBLE, pdfium_c.FPDF_TEXTRENDERMODE_CLIP)
 _STROKED_MODES = (
     pdfium_c.FPDF_TEXTRENDERMODE_STROKE,
@@ -143,11 +143,11 @@ def _has_covering_annotation(page: pdfium.PdfPage) -> bool:
 
 def _too_small(words: PageWords, boxes: NDArray[np.float64], texts: Sequence[str]) -> NDArray[np.bool_]:
     """Whether texts in boxes of shape (texts, 4) are lower, or narrower, than any print."""
-    least = _LEAST_HEIGHT * min(1.0, max(words.width, words.height) / _LETTER_SIDE)
+    least = _MIN_HEIGHT * min(1.0, max(words.width, words.height) / _LETTER_SIDE)
     sides = boxes[:, 2:] - boxes[:, :2]
     long = np.fromiter((len(text) > 2 for text in texts), np.bool_, len(texts))
     letters = np.fromiter(map(len, texts), np.float64, len(texts))
-    squeezed = sides.max(axis=1) < _LEAST_WIDTH * letters * sides.min(axis=1)
+    squeezed = sides.max(axis=1) < _MIN_WIDTH * letters * sides.min(axis=1)
     return np.asarray((sides.max(axis=1) < least) | (long & ((sides.min(axis=1) < least) | squeezed)))
 
 
@@ -262,7 +262,7 @@ class _Pixels:
                 set_active(item, True)
 
     def _picture(self, scale: float) -> tuple[Picture, float]:
-        factor = min(scale, (_MOST_PIXELS / max(self._words.width * self._words.height, 1.0)) ** 0.5)
+        factor = min(scale, (_MAX_PIXELS / max(self._words.width * self._words.height, 1.0)) ** 0.5)
         return self._page.render(scale=factor).to_numpy()[:, :, :3], factor
 
     def _reason(self, run: _Run) -> HiddenReason:

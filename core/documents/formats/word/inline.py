@@ -35,11 +35,11 @@ _AROUND = {
     qn("m:rad"): ("√(", ")"), qn("m:d"): ("(", ")"),
 }  # fmt: skip
 """How parts of a formula are written in a line."""
-_MOST_DEEP = 20
+_MAX_DEPTH = 20
 """Styles upon styles."""
 _DELETED = frozenset(map(qn, ("w:del", "w:moveFrom")))
 _INSERTED = frozenset(map(qn, ("w:ins", "w:moveTo")))
-_LONGEST_AUTHOR = 60
+_MAX_AUTHOR_LENGTH = 60
 _SENTENCE_END = re.compile(r"[.!?;](?=[\"”’)]*(?:\s|$))")
 
 
@@ -219,7 +219,9 @@ def change_of(element: BaseOxmlElement) -> str:
 
 def _by(element: BaseOxmlElement) -> str:
     """Return who wrote something and when, as far as the file says: "by R. Dahl, 2026-06-04"."""
-    author = " ".join(re.sub(r"[^\w'’.,&-]+", " ", value(element, "w:author")).split())[:_LONGEST_AUTHOR].strip(" .,")
+    author = " ".join(re.sub(r"[^\w'’.,&-]+", " ", value(element, "w:author")).split())[:_MAX_AUTHOR_LENGTH].strip(
+        " .,"
+    )
     day = value(element, "w:date")[:10]
     told = [f"by {author}" if author else "", day if re.fullmatch(r"\d{4}-\d\d-\d\d", day) else ""]
     return ", ".join(filter(None, told))
@@ -264,7 +266,7 @@ def _kept_apart(pieces: Iterable[Piece], reason: HiddenReason | None) -> Iterato
 
 def styles_from(styles: Mapping[str, BaseOxmlElement], named: BaseOxmlElement | None) -> Iterator[BaseOxmlElement]:
     """The style that an element names, and those under it."""
-    for _ in range(_MOST_DEEP):
+    for _ in range(_MAX_DEPTH):
         style = styles.get(value(named)) if named is not None else None
         if style is None:
             return

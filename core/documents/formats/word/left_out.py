@@ -8,9 +8,9 @@ from dataclasses import astuple
 from pincite.core.domain.documents import Box, HiddenReason, HiddenText
 
 _FIELD, _NOT_READ = "PinciteLeftOut", "PinciteNotRead"
-_LONGEST, _MOST_FIELDS = 30_000, 64
+_MAX_LENGTH, _MAX_FIELDS = 30_000, 64
 """pdfium cuts strings off at 32,767 bytes."""
-_LONGEST_TEXT = 4_000
+_MAX_TEXT_LENGTH = 4_000
 Field = Callable[[str], str]
 """The value of a PDF's field."""
 
@@ -28,18 +28,18 @@ class LeftOut:
         fields, entries = dict[str, str](), list[str]()
         for page_index, one in self._found.values():
             box = [round(edge, 4) for edge in astuple(one.box)]
-            entry = json.dumps([page_index, one.text[:_LONGEST_TEXT], box, one.reason.value])
-            if entries and sum(map(len, entries)) + len(entries) + len(entry) > _LONGEST:
+            entry = json.dumps([page_index, one.text[:_MAX_TEXT_LENGTH], box, one.reason.value])
+            if entries and sum(map(len, entries)) + len(entries) + len(entry) > _MAX_LENGTH:
                 fields[f"/{_FIELD}{len(fields)}"] = f"[{','.join(entries)}]"
                 entries = []
             entries.append(entry)
         if entries:
             fields[f"/{_FIELD}{len(fields)}"] = f"[{','.join(entries)}]"
-        if len(fields) > _MOST_FIELDS:
+        if len(fields) > _MAX_FIELDS:
             page_index, one = next(reversed(self._found.values()))
             more = [page_index, "… and more, too long to list", [0, 0, 1, 1], one.reason.value]
-            fields[f"/{_FIELD}{_MOST_FIELDS - 1}"] = json.dumps([more])
-        return dict(list(fields.items())[:_MOST_FIELDS])
+            fields[f"/{_FIELD}{_MAX_FIELDS - 1}"] = json.dumps([more])
+        return dict(list(fields.items())[:_MAX_FIELDS])
 
 
 def not_read_field(kinds: Sequence[str]) -> dict[str, str]:
@@ -54,7 +54,7 @@ def not_read(field: Field) -> str:
 def by_page(field: Field) -> dict[int, tuple[HiddenText, ...]]:
     """What was left out of each page; nothing of fields that say something else."""
     found = defaultdict[int, list[HiddenText]](list)
-    for number in range(_MOST_FIELDS):
+    for number in range(_MAX_FIELDS):
         if not (told := field(f"{_FIELD}{number}")):
             break
         try:

@@ -11,7 +11,7 @@ BULLET = "•"
 _PLACE = re.compile(r"%([1-9])")
 _ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"),
           (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))  # fmt: skip
-_MOST = 4000
+_MAX_COUNT = 4000
 """Beyond this a number is written in figures, whatever the file says."""
 
 
@@ -75,7 +75,7 @@ def written(count: int, form: str) -> str:
     """A number in one of Word's forms: decimal, lowerRoman, upperLetter, …"""
     if form == "none":
         return ""
-    if not 0 < count < _MOST:
+    if not 0 < count < _MAX_COUNT:
         return str(count)
     signs = str(count)
     if form.endswith("Roman"):

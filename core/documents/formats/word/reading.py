@@ -35,9 +35,9 @@ from pincite.core.documents.formats.word.visibility import Ground, Visibility
 
 _HEADING = re.compile(r"heading ([1-9])|title", re.IGNORECASE)
 _HELD_IN = frozenset(map(qn, ("w:sdt", "w:sdtContent", "w:customXml", "w:ins", "w:moveTo")))
-_LONGEST_HEADS = 400
+_MAX_HEADS_LENGTH = 400
 """Letters of a table's heads that are repeated on its further pages."""
-_MOST_COLUMNS = 63
+_MAX_COLUMNS = 63
 _RUNNING = ("header", "footer")
 _OF_DIAGRAMS = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 _WORDS = "{http://schemas.openxmlformats.org/drawingml/2006/main}t"
@@ -239,7 +239,7 @@ class WordFile:
             yield from begins[:1]
             if cells and not rows:
                 length = sum(len(one.text) for cell in cells for one in cell.paragraphs)
-                heads = own.find(qn("w:tblHeader")) is not None and length <= _LONGEST_HEADS
+                heads = own.find(qn("w:tblHeader")) is not None and length <= _MAX_HEADS_LENGTH
             rows += [tuple(cells)] if cells else []
         if rows:
             yield Table(tuple(rows), heads and len(rows) > 1)
@@ -340,7 +340,7 @@ def _is_set(properties: BaseOxmlElement, name: str) -> bool:
 
 def _count(element: BaseOxmlElement | None) -> int:
     written_so = value(element) if element is not None else ""
-    return min(int(written_so), _MOST_COLUMNS) if written_so.isdigit() else 0
+    return min(int(written_so), _MAX_COLUMNS) if written_so.isdigit() else 0
 
 
 def _says(pieces: list[Run] | list[Run | Break | Note]) -> bool:

@@ -45,7 +45,7 @@ _OTHERS = ("DejaVuSans", "NotoSans-Regular", "arial", "Arial", "Arial Unicode", 
 _NARROWER = 0.82
 """Of the file's letter sizes: the font is wider than those of most files, and a page should hold what Word's did."""
 _HEADING_SIZES = (1.6, 1.35, 1.2, 1.1)
-_LEAST_POINTS, _MOST_POINTS = 6.0, 14.0
+_MIN_POINTS, _MAX_POINTS = 6.0, 14.0
 _INDENT = 14.0
 _APART = 1.55
 """Letters' sizes between paragraphs: with less the reader takes those of one line for one text."""
@@ -54,10 +54,10 @@ _UNDER_A_HEADING = 6.0
 _PADDING, _SMALLEST = 2.0, 0.4
 _SPARE = 1.05
 """Of a word's measured width: bold and other fonts are wider."""
-_MOST_OF_A_WORD = 8.0
+_MAX_PER_WORD = 8.0
 """Letters' sizes that one word or figure can claim in a table that has no room; a longer one is broken."""
-_LEAST_SIDE, _LINE = 200.0, 10.0
-_MOST_LACKING = 0.02
+_MIN_SIDE, _LINE = 200.0, 10.0
+_MAX_LACKING = 0.02
 """Of the letters of a file."""
 _LAST_SIGN = 0xFFFF
 """Further ones come out of reportlab's PDFs as others."""
@@ -146,7 +146,7 @@ def _hidden(paragraph: Paragraph, pages: _Pages) -> list[Flowable]:
 class _Styles:
     def __init__(self, word: WordFile) -> None:
         size = word.document.styles["Normal"].font.size if "Normal" in word.document.styles else None
-        points = min(max(float(size.pt if size else 11.0), _LEAST_POINTS), _MOST_POINTS) * _NARROWER
+        points = min(max(float(size.pt if size else 11.0), _MIN_POINTS), _MAX_POINTS) * _NARROWER
         self._body = _style(None, points, fontName=_FONT, spaceAfter=_APART * points)
 
     def of(self, paragraph: Paragraph) -> ParagraphStyle:
@@ -241,7 +241,7 @@ def _widths(table: Table, count: int, room: float, points: float) -> tuple[list[
         for cell in row:
             for text in (paragraph.text for paragraph in cell.paragraphs if cell.columns == 1):
                 tokens = [stringWidth(token, _FONT, points) for token in text.split()]
-                least[at] = max(least[at], min(max(tokens, default=0.0), max(room / count, _MOST_OF_A_WORD * points)))
+                least[at] = max(least[at], min(max(tokens, default=0.0), max(room / count, _MAX_PER_WORD * points)))
                 wanted[at] = max(wanted[at], sum(tokens) + points * len(tokens) / 3)
             at += cell.columns
     for_words = room - 2 * count * _PADDING
@@ -276,7 +276,7 @@ def _check_letters(items: Sequence[Item], name: str) -> None:
     paragraphs += [one for row in rows for cell in row for one in cell.paragraphs]
     letters = Counter(sign for paragraph in paragraphs for sign in paragraph.text if sign.isalnum())
     lacking = [sign for sign in letters if _drawable(sign) == UNKNOWN_SIGN]
-    if sum(letters[sign] for sign in lacking) > _MOST_LACKING * letters.total():
+    if sum(letters[sign] for sign in lacking) > _MAX_LACKING * letters.total():
         hint = "Save it as a PDF in the program that shows it, and add that."
         raise UnreadablePdfError(f"{name} is in letters that no font here can show (“{lacking[0]}”).", hint=hint)
 
@@ -315,6 +315,6 @@ def _signs_of(font: str) -> frozenset[int]:
     return frozenset(face.face.charToGlyph)
 
 
-def _points(section: object, name: str, otherwise: float, least: float = _LEAST_SIDE) -> float:
+def _points(section: object, name: str, otherwise: float, least: float = _MIN_SIDE) -> float:
     length = getattr(section, name, None)
     return max(float(length.pt), least) if length is not None else otherwise

@@ -20,12 +20,12 @@ Color: TypeAlias = tuple[int, int, int]
 Properties: TypeAlias = Sequence[BaseOxmlElement]
 """Elements like w:rPr, the one that counts most first."""
 
-_LEAST_POINTS, _SEEN, _WHITE = 2.0, 24, 235
+_MIN_POINTS, _SEEN, _WHITE = 2.0, 24, 235
 """As in ``pdf.visibility``: points of the em; of 255, what can be made out; from where on a colour is called white."""
-_LEAST_WIDTH = 16
+_MIN_WIDTH = 16
 """Percent of a letter's width: the 0.08 of the em of PDFs, letters being half an em wide."""
 _PAPER: Color = (255, 255, 255)
-_MOST_DEEP = 20
+_MAX_DEPTH = 20
 _HEX = re.compile(r"[0-9A-Fa-f]{6}")
 _W14 = "{http://schemas.microsoft.com/office/word/2010/wordml}"
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -150,7 +150,7 @@ class Visibility:
         return _named(paragraph, "w:pStyle") or self._default_of.get("paragraph", "")
 
     def _of_style(self, name: str, part: str) -> Iterator[BaseOxmlElement]:
-        for _ in range(_MOST_DEEP):
+        for _ in range(_MAX_DEPTH):
             style = self._styles.get(name)
             if style is None:
                 return
@@ -183,7 +183,7 @@ class Visibility:
         if banded:
             kinds.append("band1Horz" if (row - ("firstRow" in kinds)) % 2 == 0 else "band2Horz")
         name = _named(properties, "w:tblStyle") or self._default_of.get("table", "")
-        for _ in range(_MOST_DEEP):
+        for _ in range(_MAX_DEPTH):
             style = self._styles.get(name)
             if style is None:
                 return
@@ -285,9 +285,9 @@ def _rgb(told: str) -> Color | None:
 def _is_small(every: Properties) -> bool:
     size = next((one for part in every if (one := part.find(qn("w:sz"))) is not None), None)
     width = next((one for part in every if (one := part.find(qn("w:w"))) is not None), None)
-    if size is not None and re.fullmatch(r"\d{1,4}(\.\d+)?", value(size)) and float(value(size)) / 2 < _LEAST_POINTS:
+    if size is not None and re.fullmatch(r"\d{1,4}(\.\d+)?", value(size)) and float(value(size)) / 2 < _MIN_POINTS:
         return True
-    return width is not None and 0 < _whole(value(width).rstrip("%"), 100) < _LEAST_WIDTH
+    return width is not None and 0 < _whole(value(width).rstrip("%"), 100) < _MIN_WIDTH
 
 
 def _is_squeezed(lines: Properties) -> bool:
@@ -295,7 +295,7 @@ def _is_squeezed(lines: Properties) -> bool:
     spacing = [one for part in lines if (one := part.find(qn("w:spacing"))) is not None]
     rule = next((told for one in spacing if (told := value(one, "w:lineRule"))), "")
     line = next((told for one in spacing if (told := value(one, "w:line"))), "")
-    return rule == "exact" and _whole(line, 240) < 20 * _LEAST_POINTS
+    return rule == "exact" and _whole(line, 240) < 20 * _MIN_POINTS
 
 
 def _row_reason(properties: BaseOxmlElement | None) -> HiddenReason | None:
@@ -304,7 +304,7 @@ def _row_reason(properties: BaseOxmlElement | None) -> HiddenReason | None:
     if _on([properties], "w:hidden"):
         return HiddenReason.INVISIBLE
     height = properties.find(qn("w:trHeight"))
-    cut = height is not None and value(height, "w:hRule") == "exact" and _whole(value(height), 240) < 20 * _LEAST_POINTS
+    cut = height is not None and value(height, "w:hRule") == "exact" and _whole(value(height), 240) < 20 * _MIN_POINTS
     return HiddenReason.CLIPPED if cut else None
 
 
