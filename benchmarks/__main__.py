@@ -15,22 +15,24 @@ WIDTH, MIN_WIDTH = 36, 9
 """Of the names at the left, and of a column."""
 
 
-def commands() -> dict[str, ModuleType]:
-    """Every module here that has ``add_arguments`` and ``run``, by its name with hyphens."""
+def commands(package: ModuleType) -> dict[str, ModuleType]:
+    """Return the modules of a package that have ``add_arguments`` and ``run``, by their names with hyphens."""
     found = {}
-    for module in pkgutil.iter_modules(benchmarks.__path__):
+    for module in pkgutil.iter_modules(package.__path__):
         if module.name.startswith("_"):
             continue
-        loaded = importlib.import_module(f"benchmarks.{module.name}")
+        loaded = importlib.import_module(f"{package.__name__}.{module.name}")
         if hasattr(loaded, "add_arguments") and hasattr(loaded, "run"):
             found[module.name.replace("_", "-")] = loaded
     return found
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+def main(
+    arguments: list[str] | None = None, package: ModuleType = benchmarks, description: str | None = __doc__
+) -> int:
+    parser = argparse.ArgumentParser(prog=f"python -m {package.__name__}", description=description)
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    modules = commands()
+    modules = commands(package)
     for name, module in sorted(modules.items()):
         summary = (module.__doc__ or "").strip().split("\n")[0]
         subparser = subparsers.add_parser(name, help=summary, description=summary)

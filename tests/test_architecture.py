@@ -129,7 +129,7 @@ def test_pages_know_only_the_facade_and_the_vocabulary() -> None:
 
 
 def test_measuring_and_testing_share_only_what_stands_in_tests_support() -> None:
-    measuring, testing = _modules("benchmarks"), _modules("tests")
+    measuring, testing = _modules("benchmarks", "training"), _modules("tests")
     assert len(measuring) > 20 and len(testing) > 100
     strangers = {
         f"{module} imports {imported}"

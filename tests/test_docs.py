@@ -11,8 +11,8 @@ from tests.support.behaviours import PAGE, render_page
 
 PAGES = sorted([PACKAGE_ROOT / "README.md", PACKAGE_ROOT / "CONTRIBUTING.md", *(PACKAGE_ROOT / "docs").glob("*.md")])
 _TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
-_PATH = re.compile(r"`((?:core|pages|tests|benchmarks|commands|web|docs|data|\.ci|\.streamlit)/[\w./-]+)`")
-_BENCHMARK = re.compile(r"python -m benchmarks ([\w-]+)")
+_PATH = re.compile(r"`((?:core|pages|tests|benchmarks|training|commands|web|docs|data|\.ci|\.streamlit)/[\w./-]+)`")
+_COMMAND = re.compile(r"python -m (benchmarks|training) ([\w-]+)")
 
 
 def _missing(page: Path) -> Iterator[str]:
@@ -21,8 +21,9 @@ def _missing(page: Path) -> Iterator[str]:
         if f"def {name}(" not in (PACKAGE_ROOT / file).read_text(encoding="utf-8"):
             yield f"{file}::{name}"
     yield from (path for path in _PATH.findall(text) if not (PACKAGE_ROOT / path.rstrip("/")).exists())
-    modules = {name: PACKAGE_ROOT / "benchmarks" / f"{name.replace('-', '_')}.py" for name in _BENCHMARK.findall(text)}
-    yield from (f"benchmarks {name}" for name, module in modules.items() if not module.exists())
+    for package, name in _COMMAND.findall(text):
+        if not (PACKAGE_ROOT / package / f"{name.replace('-', '_')}.py").exists():
+            yield f"{package} {name}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -32,7 +32,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = folder / "source"
     source.mkdir()
     for entry in PACKAGE_ROOT.iterdir():
-        if entry.name in ("commands", "core", "pages", "web", ".streamlit", "tests", "benchmarks"):
+        if entry.name in ("commands", "core", "pages", "web", ".streamlit", "tests", "benchmarks", "training"):
             shutil.copytree(entry, source / entry.name, ignore=leave_out)
         elif entry.is_file() and not entry.is_symlink():
             shutil.copy(entry, source)

@@ -78,7 +78,7 @@ MIN_ANSWER_CONFIDENCE, MIN_DECLINE_CONFIDENCE = 0.6, 0.8
 """From these confidences on an answer, or "I found no answer", has no line below it; with less Pincite looks again.
 
 From the first on 81 % of labelled quotations in English are right, by models that had seen nothing of their source:
-`python -m benchmarks fit-quoting`. From the second on three of four "not found" are; where small PDFs were asked, half
+`python -m training fit-quoting`. From the second on three of four "not found" are; where small PDFs were asked, half
 of those between 0.7 and 0.8 were wrong.
 """
 MAX_UNSURE_DECLINE = MIN_DECLINE_CONFIDENCE - 0.05

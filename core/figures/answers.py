@@ -44,7 +44,7 @@ OF_A_TRADE = 0.5
 """The most that a formula of a trade can be sure of: it has several definitions, and no labelled data weigh which."""
 ADDRESSED = 0.92
 """That a cell is right whose row and column say all that a question asks, and whose row says no more: 79 of 81 cases of
-open questions were (`python -m benchmarks gates`), and so few show no more."""
+open questions were (`python -m training gates`), and so few show no more."""
 MARKED = 0.55
 """Of a tick or a cross whose row and column a question for yes or no names: no answer, and the first that is shown."""
 _MARK = re.compile(r"\b(?:CHECK MARK|CROSS MARK|BALLOT|MULTIPLICATION X|SALTIRE)\b")

@@ -1,6 +1,6 @@
 """What is asked of a column: all of it, its sum, or the row with the most or the least ("Which toll is the lowest?").
 
-A small model, fitted by `python -m benchmarks fit-extremes`, says from the question's words and from how well it agrees
+A small model, fitted by `python -m training fit-extremes`, says from the question's words and from how well it agrees
 with the table whether the most, the least or neither is wanted. Two rows that share it answer nothing.
 """
 

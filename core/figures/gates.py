@@ -1,7 +1,7 @@
 """How likely what was found answers the question at all: logistic models over how the best cell agrees with it.
 
 Their weights were fitted on open questions, with questions about other tables, and such as no cell answers, among them
-(`python -m benchmarks gates`).
+(`python -m training gates`).
 """
 
 import json

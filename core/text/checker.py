@@ -1,6 +1,6 @@
 """The trained claim checker: does a text support a claim, does it contradict it, or is the claim not there?
 
-The layers of multilingual E5, taught by `python -m benchmarks train-checker`; checker.json is their card. Where E5's
+The layers of multilingual E5, taught by `python -m training train-checker`; checker.json is their card. Where E5's
 file is not installed there is no checker, and nothing is said to be checked by its meaning.
 """
 

@@ -1,7 +1,7 @@
 """Find text that tells the language model that reads it what to do: documents are data, never instructions.
 
 The usual forms of such orders are patterns. Others are found by a small model over runs of letters, which looks at
-every sentence, and the trained checker, which confirms what that finds suspicious (`python -m benchmarks fit-orders`).
+every sentence, and the trained checker, which confirms what that finds suspicious (`python -m training fit-orders`).
 """
 
 import base64

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reader.examples import part_of
 from pincite.core.text.checker import MAX_CLAIM_TOKENS, MAX_TOKENS, ORDER_CLAIM
 from pincite.core.text.e5_file import E5File
 from pincite.core.text.sentences import split_sentences
+from training.reader.examples import part_of
 
 FILES = ("claims.jsonl.gz", "support.jsonl.gz")
 OWN_FILE = Path(__file__).parent / "own.jsonl.gz"

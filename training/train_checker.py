@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.checker import examples
-from benchmarks.checker.examples import Example, Row
-from benchmarks.train_reader import batches
 from pincite.core.text.e5_file import FILE as E5_FILE
 from pincite.core.text.e5_file import WIDTH, E5File
 from pincite.core.text.installed import verified_file
 from pincite.core.text.networks import open_session
+from training.checker import examples
+from training.checker.examples import Example, Row
+from training.train_reader import batches
 
 if TYPE_CHECKING:
     import torch
@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 def teach(rows: Sequence[Row], folder: Path, output: Path, until: float) -> Floats | None:
     """Return the teacher's logits, shape (rows, 3), kept in `teacher.npy`; None when it is not yet trained."""
-    from benchmarks.checker.teacher import Teacher, encoded_for_teacher
+    from training.checker.teacher import Teacher, encoded_for_teacher
 
     kept = output / "teacher.npy"
     if kept.exists():
@@ -152,7 +152,7 @@ def train_student(
 
 def from_reader(stored: E5File) -> Any:
     """Return a student with the layers of the shipped reader."""
-    from benchmarks.reader.network import set_from_reader
+    from training.reader.network import set_from_reader
 
     student = new_student(stored)
     set_from_reader(student.reader, READER_FILE)
@@ -163,7 +163,7 @@ def from_weights(stored: E5File, path: Path) -> Any:
     """Return a student with the weights of an exported file, or those that `packed train` wrote into a folder."""
     import torch
 
-    from benchmarks.reader.network import set_from_reader
+    from training.reader.network import set_from_reader
 
     student = new_student(stored)
     if path.is_file():
@@ -178,7 +178,7 @@ def from_weights(stored: E5File, path: Path) -> Any:
 def new_student(stored: E5File) -> Any:
     import torch
 
-    from benchmarks.reader.network import start_from_e5
+    from training.reader.network import start_from_e5
 
     class Student(torch.nn.Module):
         """(batch, length) token ids → (batch, 3) logits, read off the first token."""
@@ -317,7 +317,7 @@ def predict(network: "torch.nn.Module", chosen: Sequence[Example]) -> Floats:
 
 def export_mean(students: Sequence[Any], stored: E5File, output: Path) -> Path:
     """Write the int8 network whose weights are the mean of the students'; return its path."""
-    from benchmarks.reader.network import export_e5, start_from_e5
+    from training.reader.network import export_e5, start_from_e5
 
     states = [student.cpu().reader.state_dict() for student in students]
     mean = start_from_e5(stored, outputs=3)

@@ -1,9 +1,9 @@
 """Fit what quoting weighs on a folder that the reader was not trained on, and say by sources left out what it is worth.
 
-``python -m benchmarks training-folder DATA DIR --left-out`` makes the folder, ``--languages FONTS`` the one of other
-languages; the questions for yes or no lie in ``benchmarks/yes_no``. Which sentence answers is learned from open data
+``python -m training training-folder DATA DIR --left-out`` makes the folder, ``--languages FONTS`` the one of other
+languages; the questions for yes or no lie in ``training/yes_no``. Which sentence answers is learned from open data
 alone; whether any does, and whether it is right, as much from what people ask of ordinary documents of our own
-(``benchmarks/ordinary``). Writes quoting.json with ``--write``.
+(``training/ordinary``). Writes quoting.json with ``--write``.
 """
 
 import argparse
@@ -25,7 +25,6 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.corpus import Corpus, open_corpus
 from benchmarks.grading import grade
 from benchmarks.measures import Question, mean, read_questions
-from benchmarks.training_folder import ONE_DOCUMENT
 from pincite.core.domain.logistic import LogisticModel
 from pincite.core.judge.confidence import calibration_error, reliability, threshold_effects
 from pincite.core.models.quoting import MIN_ANSWERED
@@ -33,6 +32,7 @@ from pincite.core.models.selection import Measured, Models, Scored, Skill, measu
 from pincite.core.search.plan import plan_question
 from pincite.core.text.questions import asks_for_a_fact, is_english
 from pincite.core.text.terms import content_terms, words
+from training.training_folder import ONE_DOCUMENT
 
 Matrix = NDArray[np.float64]
 _SPACELESS = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff]")

@@ -1,8 +1,8 @@
 """Train the claim checker on another machine: pack what it needs into 100 MB, train there, bring back its weights.
 
-    python -m benchmarks.checker.packed pack DATA OUT --teacher FOLDER   writes OUT/teacher and OUT/student
-    python -m benchmarks.checker.packed train OUT WORK RESULT            on the machine with the graphics card
-    python -m benchmarks.checker.packed unpack RESULT OUTPUT             writes checker.onnx
+    python -m training.checker.packed pack DATA OUT --teacher FOLDER   writes OUT/teacher and OUT/student
+    python -m training.checker.packed train OUT WORK RESULT            on the machine with the graphics card
+    python -m training.checker.packed unpack RESULT OUTPUT             writes checker.onnx
 
 The teacher (all-mpnet-base-v2) travels with four bits a weight, of multilingual E5's words only those that occur.
 Training takes about ten minutes: the teacher, then the courses side by side, and the mean of what they end with.
@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import train_checker
-from benchmarks.checker import examples
-from benchmarks.checker.examples import Row
 from pincite.core.text.e5_file import BLOCK, BLOCK_BYTES, FILE, WIDTH, E5File
 from pincite.core.text.installed import verified_file
+from training import train_checker
+from training.checker import examples
+from training.checker.examples import Row
 
 GROUP, LEVELS = 64, 6
 """Values of a teacher's matrix that share a scale, and steps on either side of zero."""
@@ -150,7 +150,7 @@ def train(packed: Path, work: Path, result: Path, course: int | None = None) -> 
         _unpack_teacher(packed / "teacher", work / "teacher")
         train_checker.TEACHER_COURSE = replace(train_checker.TEACHER_COURSE, seconds=TEACHER_SECONDS)
         train_checker.teach(rows, work / "teacher", work, float("inf"))
-    command = [sys.executable, "-m", "benchmarks.checker.packed", "train", str(packed), str(work), str(result)]
+    command = [sys.executable, "-m", "training.checker.packed", "train", str(packed), str(work), str(result)]
     for process in [subprocess.Popen([*command, "--course", str(number)]) for number in courses]:
         if process.wait():
             raise SystemExit("A course ended with an error.")

@@ -1,7 +1,7 @@
 """Fit what messages want and which need the one before them, what changes another text, and what a date is.
 
 DATA is the folder of training data; messages of our own stand in routing.tsv and, of those to documents, in
-``benchmarks/yes_no``, ``benchmarks/ordinary`` and ``benchmarks/reader``; follow_ups.tsv holds messages that need the
+``training/yes_no``, ``training/ordinary`` and ``training/reader``; follow_ups.tsv holds messages that need the
 question before them, and others; changes.tsv sentences that amend or replace another text, and others; dates.tsv
 questions for dates and sentences with one. Writes utterances.json with ``--write``.
 """
@@ -21,13 +21,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import LeaveOneGroupOut, StratifiedKFold
 
-from benchmarks.fit_quoting import ORDINARY, YES_NO
 from benchmarks.measures import read_questions
-from benchmarks.reader.examples import OF_OUR_OWN
 from pincite.core.models.utterances import COMPARISON, LEANS, Changes, Wish
 from pincite.core.models.utterances import described as measures
 from pincite.core.search.follow_up import LEANS as LEANING
 from pincite.core.text.sentences import split_sentences
+from training.fit_quoting import ORDINARY, YES_NO
+from training.reader.examples import OF_OUR_OWN
 
 OPEN_QUESTIONS = {
     "reading.jsonl.gz": 350,

@@ -20,7 +20,7 @@ from typing import Any
 
 from fpdf import FPDF
 
-from benchmarks.reader.examples import part_of
+from training.reader.examples import part_of
 
 PAGE_CHARACTERS = 2_600
 MAX_PAGES = 24

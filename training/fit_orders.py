@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.checker.examples import ORDER_PARTS, ORDERS_FILE, load_rows
 from pincite.core.domain.logistic import LogisticModel
 from pincite.core.text import orders
 from pincite.core.text.checker import ORDER_CLAIM, installed_checker
 from pincite.core.text.orders import measured, packed, runs_of_letters
 from pincite.core.text.sentences import split_sentences
+from training.checker.examples import ORDER_PARTS, ORDERS_FILE, load_rows
 
 OUTPUT = Path(orders.__file__).with_suffix(".json")
 ORDINARY, ORDINARY_WEIGHT = 6_000, 0.15

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from benchmarks.corpus import open_corpus
 from benchmarks.measures import PageRef, mean, read_questions, recall, select
-from benchmarks.training_folder import ONE_DOCUMENT
 from pincite.core.domain.logistic import LogisticModel
 from pincite.core.domain.search import Candidate
 from pincite.core.models.rank_features import EITHER_WAY, FEATURES
 from pincite.core.search.plan import plan_question
+from training.training_folder import ONE_DOCUMENT
 
 Matrix = NDArray[np.float64]
 RIDGE = 10.0

@@ -5,7 +5,7 @@ import json
 import random
 from pathlib import Path
 
-from benchmarks.checker.examples import LABELS, OWN_FILE, OWN_LEFT_OUT, load_rows, own_rows
+from training.checker.examples import LABELS, OWN_FILE, OWN_LEFT_OUT, load_rows, own_rows
 
 
 def test_own_passages_have_claims_of_every_label() -> None:

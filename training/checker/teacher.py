@@ -9,8 +9,8 @@ from pathlib import Path
 from torch import Tensor, nn
 from transformers import AutoTokenizer, MPNetForSequenceClassification
 
-from benchmarks.checker.examples import Example, Row
 from pincite.core.text.checker import MAX_TOKENS
+from training.checker.examples import Example, Row
 
 
 class Teacher(nn.Module):

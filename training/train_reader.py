@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.reader import examples
-from benchmarks.reader.examples import Example, Wording
 from pincite.core.models.minilm import MODEL_FILE
 from pincite.core.models.reader import Network, english_network, languages_network, likeliest
 from pincite.core.text.e5_file import FILE as E5_FILE
 from pincite.core.text.e5_file import E5File
 from pincite.core.text.installed import verified_file
+from training.reader import examples
+from training.reader.examples import Example, Wording
 
 if TYPE_CHECKING:
     import torch
 
-    from benchmarks.reader.network import Reader
+    from training.reader.network import Reader
 
 
 class HasTokens(Protocol):
@@ -122,7 +122,7 @@ def _train(
     """The reader, the steps done and the steps that it takes; it goes on from the checkpoint."""
     import torch
 
-    from benchmarks.reader.network import start_from_e5, start_from_minilm
+    from training.reader.network import start_from_e5, start_from_minilm
 
     torch.manual_seed(SEED)
     reader = start_from_e5(_e5()) if options.languages else start_from_minilm(verified_file(*MODEL_FILE))
@@ -238,7 +238,7 @@ def _loss(reader: "Reader", batch: Sequence[Example]) -> "torch.Tensor":
 
 
 def _exported(reader: "Reader", options: argparse.Namespace) -> Path:
-    from benchmarks.reader.network import export_e5, export_minilm
+    from training.reader.network import export_e5, export_minilm
 
     target: Path = options.output / f"{_name(options)}.onnx"
     if options.languages:

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.checker.examples import LABELS, OWN_LEFT_OUT, load_rows, own_rows
 from benchmarks.groundedness import LabelledAnswer, measure_set, read_answers
 from pincite.core.domain.logistic import LogisticModel
 from pincite.core.judge.confidence import ConfidenceModels, drawn_in, reliability, threshold_effects
 from pincite.core.judge.features import MEANING, ClaimMeasure, measure_answer, measure_claims
 from pincite.core.judge.judge import capped, status_of
 from pincite.core.judge.sources import Sources
+from training.checker.examples import LABELS, OWN_LEFT_OUT, load_rows, own_rows
 
 Numbers = NDArray[np.float64]
 Rows = NDArray[np.intp]

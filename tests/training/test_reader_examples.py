@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.reader import examples
-from benchmarks.reader.examples import Wording
 from pincite.core.models.reader import CELL_BORDER
+from training.reader import examples
+from training.reader.examples import Wording
 
 LONG = " ".join(f"Clause {number} speaks of matter {number}." for number in range(200))
 
