@@ -189,8 +189,8 @@ def test_a_result_is_printed_as_lines_and_tables(
 ) -> None:
     sets = {"first": {"n": 12, "auroc": 0.9}, "second": {"n": 7, "auroc": 0.8125}}
     result = {"files": 3, "recall": {"at 5": 0.5}, "sets": sets, "refused": {}}
-    monkeypatch.setattr(command.commands(benchmarks)["answers"], "run", lambda options: result)
-    assert command.main(["answers", "somewhere"]) == 0
+    monkeypatch.setattr(command.commands(benchmarks)["tables"], "run", lambda options: result)
+    assert command.main(["tables", "somewhere"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[:3] == [["files", "3"], ["recall"], ["at", "5", "0.500"]]
     assert lines[3:] == [["sets", "n", "auroc"], ["first", "12", "0.900"], ["second", "7", "0.812"], ["refused", "{}"]]
