@@ -194,5 +194,5 @@ def test_a_result_is_printed_as_lines_and_tables(
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[:3] == [["files", "3"], ["recall"], ["at", "5", "0.500"]]
     assert lines[3:] == [["sets", "n", "auroc"], ["first", "12", "0.900"], ["second", "7", "0.812"], ["refused", "{}"]]
-    assert command.main(["gates", "somewhere", "--json"]) == 0
+    assert command.main(["tables", "somewhere", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == result
