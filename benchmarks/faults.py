@@ -1,4 +1,4 @@
-"""Does Pincite hold under attack? Kills, damages, full disks, hostile servers, patterns, processes and sessions."""
+"""Does Pincite hold under attack? Kills, damages, full disks, patterns, processes and sessions."""
 
 import argparse
 import json
@@ -12,13 +12,12 @@ import benchmarks.attacks
 from pincite.core.domain.settings import PACKAGE_ROOT
 
 MINUTES = 20.0
-SHARES = {"kills": 7, "damages": 2, "disk_full": 1, "hostile_server": 2, "patterns": 3, "processes": 2, "sessions": 3}
+SHARES = {"kills": 7, "damages": 2, "disk_full": 1, "patterns": 3, "processes": 2, "sessions": 3}
 """Of the whole time; a campaign that ends early leaves its rest unused."""
 BARS = {
     "kills": 200,
     "damages": 25,
     "disk_full": 6,
-    "hostile_server": 83,
     "regex": 1,
     "functions": 1,
     "processes": 3,
@@ -27,20 +26,8 @@ BARS = {
 }
 """What a full run must have tried at least."""
 FAULTS = (
-    *("inconsistent", "silent_losses", "tracebacks", "lost", "disk_full_tracebacks", "disk_full_hangs", "unbounded"),
-    *(
-        "stuck",
-        "hostile_tracebacks",
-        "hostile_harm",
-        "hostile_leaked_threads",
-        "hostile_leaked_descriptors",
-        "super_linear",
-        "functions_super_linear",
-        "stale",
-        "errors",
-        "leaks",
-        "crashed",
-    ),
+    *("inconsistent", "silent_losses", "tracebacks", "lost", "disk_full_tracebacks", "disk_full_hangs"),
+    *("super_linear", "functions_super_linear", "stale", "errors", "leaks", "crashed"),
 )
 """What must be 0."""
 GRACE_SECONDS = 120.0
