@@ -197,17 +197,24 @@ _OF_FILES: dict[str, Damage] = {
     "flipped near the end": _flipped(0.9),
     "without permission": _locked,
 }
+_UNSEEN_BY_SQLITE = ("from another day", "flipped in the middle", "flipped at a third", "flipped near the end")
+"""An older copy is a sound database, and a changed letter in a text is a sound row."""
 _OF_FOLDERS: dict[str, Damage] = {"missing": _missing, "empty": _empty, "a file": _swapped}
 
 
 def _plan(template: Template) -> list[tuple[str, Path, Damage]]:
     """Every damage of every file: kind by kind, so that a short campaign meets all the files."""
     contract = max((template.earlier / "files").glob("*.pdf"))
-    whole = ["pincite.db", "checkpoints.db", "settings.json", "pincite-data.json", "left.json", "ingest.lock"]
+    whole = ["pincite.db", "checkpoints.db", "settings.json", "pincite-data.json", "ingest.lock"]
     whole += ["pincite.log", f"files/{contract.name}", "models/note.txt"]
     targets = [(name, template.today) for name in whole if (template.today / name).exists()]
     kinds = [kind for kind in _OF_FILES if kind != "without permission" or not _is_root()]
-    planned = [(f"{name}: {kind}", base, _OF_FILES[kind]) for kind in kinds for name, base in targets]
+    planned = [
+        (f"{name}: {kind}", base, _OF_FILES[kind])
+        for kind in kinds
+        for name, base in targets
+        if name != "pincite.db" or kind not in _UNSEEN_BY_SQLITE
+    ]
     folders = [name for name in ("files", "models") if (template.today / name).is_dir()]
     of_folders = [(f"{name}: {kind}", template.today, _OF_FOLDERS[kind]) for kind in _OF_FOLDERS for name in folders]
     return [*planned[: len(targets)], *of_folders, *planned[len(targets) :]]

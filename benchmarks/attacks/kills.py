@@ -431,8 +431,7 @@ def _furnish(data_dir: Path) -> None:
 def _age(data_dir: Path) -> None:
     """Write the database as the first version did: its tables, with as much of the rows as they can hold."""
     new, old = data_dir / "pincite.db", data_dir / "old.db"
-    for name in ("pincite-data.json", "left.json"):
-        (data_dir / name).unlink(missing_ok=True)
+    (data_dir / "pincite-data.json").unlink(missing_ok=True)
     with closing(sqlite3.connect(old, isolation_level=None)) as connection:
         script = resources.files("pincite.core.store.migrations") / "001_initial.sql"
         connection.executescript(script.read_text(encoding="utf-8"))

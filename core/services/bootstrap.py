@@ -17,7 +17,7 @@ from pincite.core.services.health import Health
 from pincite.core.store.collections import Collections
 from pincite.core.store.condition import Condition
 from pincite.core.store.copies import DailyCopy
-from pincite.core.store.data_dir import check_ours, claim, delete_old_vectors, quarantined
+from pincite.core.store.data_dir import check_ours, claim, delete_old_files, quarantined
 from pincite.core.store.database import Database, empty_log
 from pincite.core.store.exact import NoMeaning
 from pincite.core.store.indexes import Indexes
@@ -31,8 +31,8 @@ from pincite.core.store.recall import Recall
 from pincite.core.store.reviews import Reviews
 from pincite.core.store.sessions import Sessions
 from pincite.core.store.shelf import Shelf
+from pincite.core.store.soundness import check_whole
 from pincite.core.store.turns import Turns
-from pincite.core.store.witness import check_whole, note_closing, note_opening
 
 
 class Pincite:
@@ -64,9 +64,8 @@ class Pincite:
         if not self.database.owner_id:  # what an older version left
             self.library.note_unlocked_files()
         claim(settings, self.database)
-        delete_old_vectors(settings)
+        delete_old_files(settings)
         self._checkpointer = open_checkpointer(settings.checkpoints_path)
-        self._opening = note_opening(settings, self.database)
         self.turns = Turns(self.database)
         self.sessions = Sessions(self.database, stands=self.library.stands)
         self.collections = Collections(self.database)
@@ -146,7 +145,6 @@ class Pincite:
         self._checkpointer.conn.close()
         self._copies.finish()
         self.database.close()
-        note_closing(self.settings.current, self._opening)
 
     def _open_ingest(self, settings: Settings, reader: ProcessReader) -> Ingest:
         shelf = Shelf(self.database, self.library, self._keywords, settings, self._when_removed, self._after_removal)

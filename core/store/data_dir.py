@@ -19,8 +19,8 @@ STAMP = "pincite-data.json"
 LOCK = "ingest.lock"
 FORMAT = 1
 QUARANTINE = "quarantine"
-OLD_VECTORS = "vectors"
-"""Where older versions kept Chroma's files."""
+OLD_VECTORS, OLD_COUNT = "vectors", "left.json"
+"""Where older versions kept Chroma's files, and how often the directory was opened."""
 _CHROMAS = re.compile(r"chroma\.sqlite3(-\w+)?|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _BEFORE_THE_FIRST_START = {
     *("samples", "models", "settings.json", "pincite.log", "lost+found"),
@@ -103,10 +103,11 @@ def set_aside(settings: Settings, known: Collection[str]) -> None:
         path.rename(next(target for target in free if not target.exists()))
 
 
-def delete_old_vectors(settings: Settings) -> None:
-    """Delete what Chroma wrote for an older version: it would outlive its documents. Other things there stay."""
+def delete_old_files(settings: Settings) -> None:
+    """Delete what older versions wrote: Chroma's files, which would outlive their documents, and the opening count."""
     folder = settings.data_dir / OLD_VECTORS
     with suppress(OSError):
+        (settings.data_dir / OLD_COUNT).unlink(missing_ok=True)
         for path in [path for path in folder.iterdir() if _CHROMAS.fullmatch(path.name)]:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         folder.rmdir()

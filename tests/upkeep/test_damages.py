@@ -81,26 +81,6 @@ def test_a_turn_that_cannot_be_read_is_told_and_stays(library: Settings) -> None
     assert _repair(library) == 1
 
 
-def test_an_older_database_is_not_taken_for_todays(library: Settings) -> None:
-    yesterday = library.database_path.read_bytes()
-    with closing(open_pincite(library)) as pincite:
-        pincite.sessions.create(title="Today")
-    library.database_path.write_bytes(yesterday)
-    with pytest.raises(StorageError, match="older than the rest"):
-        open_pincite(library)
-    assert DefectKind.DATABASE_OLDER in _kinds(library)
-    assert _repair(library) == 0
-    open_pincite(library).close()
-
-
-def test_a_changed_byte_is_found_wherever_it_is(library: Settings) -> None:
-    data = bytearray(library.database_path.read_bytes())
-    at = data.rindex(b"late payment")
-    data[at : at + 4] = b"fate"
-    library.database_path.write_bytes(data)
-    assert _kinds(library)
-
-
 def test_nothing_is_repaired_under_a_running_app(library: Settings) -> None:
     with closing(open_pincite(library)) as pincite:
         while not pincite.ingest.take_charge():

@@ -25,7 +25,7 @@ from pincite.core.domain.settings import Settings
 from pincite.core.store.copies import copy_whole
 from pincite.core.store.data_dir import LOCK, STAMP, alone, check_ours
 from pincite.core.store.database import ReadOnlyDatabase
-from pincite.core.store.witness import check_whole
+from pincite.core.store.soundness import check_whole
 
 MANIFEST = "pincite-backup.json"
 FORMAT = 1

@@ -6,12 +6,9 @@ from enum import StrEnum
 
 class DefectKind(StrEnum):
     MISPLACED = "misplaced"
-    SETTINGS_MISSING = "settings_missing"
     SETTINGS_UNREADABLE = "settings_unreadable"
     DATABASE_MISSING = "database_missing"
-    DATABASE_OLDER = "database_older"
     DATABASE_DAMAGED = "database_damaged"
-    DATABASE_CHANGED = "database_changed"
     CHECKPOINTS_DAMAGED = "checkpoints_damaged"
     CHECKPOINTS_ORPHANED = "checkpoints_orphaned"
     FILE_MISSING = "file_missing"

@@ -17,9 +17,9 @@ from pincite.core.store.keywords import Fts5Index
 from pincite.core.store.library import Library, stored_passage
 from pincite.core.store.private import keep_private
 from pincite.core.store.records import damaged_records
+from pincite.core.store.soundness import misplaced, trouble_of
 from pincite.core.store.upkeep.defects import DefectKind
 from pincite.core.store.upkeep.verify import PASSAGES, changed_pages, verify, words_are_sound
-from pincite.core.store.witness import Trouble, misplaced, opening_of, trouble_of, witness_of
 
 if TYPE_CHECKING:
     from pincite.core.services.bootstrap import Pincite
@@ -56,39 +56,31 @@ class Repair:
                 yield "Moved checkpoints.db aside; it holds no answers."
             trouble = trouble_of(settings) if DefectKind.DATABASE_DAMAGED not in kinds else None
             if DefectKind.DATABASE_DAMAGED in kinds or trouble or self._mended.exists():
-                yield self._mend_database(trouble)
+                yield self._mend_database()
             if settings.database_path.exists():
                 yield from self._mend_rows()
                 yield from self._mend_memory()
 
-    def _mend_database(self, trouble: Trouble | None) -> str:
-        """Put the newest automatic backup, else a new database, in its place; killed, it goes on from there.
-
-        A sound one that is older than the rest stays what it is.
-        """
-        path = self._settings.database_path
-        if trouble is Trouble.OLDER:
-            was, came = "was older than the rest", f"it is kept as it is, as of {_day(path)}"
-        else:
-            was, copy = "could not be used as it was", _sound_copy(self._settings.data_dir)
-            came = f"the automatic backup of {_day(copy)} is in its place" if copy else "there was no automatic backup"
-            if not self._mended.exists():
-                partial = self._mended.with_suffix(".partial")
-                for left in _with_log(partial):
-                    left.unlink()
-                if copy:
-                    shutil.copyfile(copy, partial)
-                partial.touch()
-                partial.rename(self._mended)
-            for old in _with_log(path):
-                self._set_aside(old)
-            self._mended.rename(path)
+    def _mend_database(self) -> str:
+        """Replace the database by the newest automatic backup, else a new one; resumes if it was killed."""
+        path, copy = self._settings.database_path, _sound_copy(self._settings.data_dir)
+        came = f"the automatic backup of {_day(copy)} is in its place" if copy else "there was no automatic backup"
+        if not self._mended.exists():
+            partial = self._mended.with_suffix(".partial")
+            for left in _with_log(partial):
+                left.unlink()
+            if copy:
+                shutil.copyfile(copy, partial)
+            partial.touch()
+            partial.rename(self._mended)
+        for old in _with_log(path):
+            self._set_aside(old)
+        self._mended.rename(path)
         with closing(Database(path)) as database:
-            opening = max(witness_of(self._settings).opening, opening_of(database.connection))
-            database.connection.execute("UPDATE openings SET number = ?", (opening,))
             tables = ("documents", "sessions", "turns", "reviews")
             held = ", ".join(f"{database.number(f'SELECT count(*) FROM {table}')} {table}" for table in tables)
-        return f"pincite.db {was}; {came}: {held}. Anything newer is lost; PDFs that are not in it are added."
+        lost = "Anything newer is lost; PDFs that are not in it are added."
+        return f"pincite.db could not be used as it was; {came}: {held}. {lost}"
 
     def _mend_rows(self) -> Iterator[str]:
         """Mend what is wrong inside a sound database."""

@@ -13,19 +13,15 @@ from pincite.core.store.database import Database, ReadOnlyDatabase
 from pincite.core.store.indexes import check_vectors
 from pincite.core.store.library import Library, stored_passage
 from pincite.core.store.records import damaged_records
+from pincite.core.store.soundness import Trouble, misplaced, trouble_of
 from pincite.core.store.upkeep import decisions
 from pincite.core.store.upkeep.defects import Defect, DefectKind
-from pincite.core.store.witness import Trouble, crc_of, misplaced, opening_of, trouble_of, witness_of
 
 UNREADABLE = (sqlite3.DatabaseError, StorageError)
 """What a damaged database raises while it is read."""
 PASSAGES = """SELECT passages.*, coalesce(pages.page_label, '') AS page_label, coalesce(pages.text, '') AS page_text
   FROM passages LEFT JOIN pages USING (document_id, page_index)"""
-_KINDS = {
-    Trouble.MISSING: DefectKind.DATABASE_MISSING,
-    Trouble.EMPTY: DefectKind.DATABASE_MISSING,
-    Trouble.OLDER: DefectKind.DATABASE_OLDER,
-}
+_KINDS = {Trouble.MISSING: DefectKind.DATABASE_MISSING, Trouble.EMPTY: DefectKind.DATABASE_MISSING}
 _WORDS_DIFFER = """SELECT EXISTS (SELECT number FROM passages EXCEPT SELECT id FROM passage_words_content)
   OR EXISTS (SELECT id FROM passage_words_content EXCEPT SELECT number FROM passages)"""
 _NAME_OF = """SELECT name FROM documents WHERE id = ?1 UNION ALL SELECT question FROM turns WHERE id = ?1
@@ -53,7 +49,7 @@ def verify(settings: Settings) -> Iterator[Defect]:
     if trouble is not None:
         kind = _KINDS.get(trouble, DefectKind.DATABASE_DAMAGED)
         yield Defect(kind, trouble.sentence(settings), repairable=True, subject=settings.database_path.name)
-    if trouble in (None, Trouble.OLDER) and settings.database_path.is_file() and settings.database_path.stat().st_size:
+    if trouble is None and settings.database_path.is_file() and settings.database_path.stat().st_size:
         yield from _database(settings)
     yield from _checkpoints(settings)
 
@@ -94,17 +90,6 @@ def _sound(settings: Settings, database: Database) -> Iterator[Defect]:
     found = [row[0] for row in database.connection.execute("PRAGMA integrity_check(5)")]
     if found != ["ok"]:
         yield _damaged(path, "; ".join(found))
-        return
-    witness = witness_of(settings)
-    for name, crc in witness.sums.items() if witness.opening == opening_of(database.connection) else ():
-        file = settings.data_dir / name
-        if name == settings.choices_path.name:  # people may edit it, but not lose it without a word
-            if not file.exists():
-                yield Defect(DefectKind.SETTINGS_MISSING, f"{name} is gone, so the defaults apply.", True, name)
-        elif not file.with_name(f"{name}-wal").exists() and file.is_file() and crc_of(file) != crc:
-            sentence = f"{name} is not as Pincite left it: bytes in it were changed from outside."
-            hint = "`pincite restore` restores a backup; `pincite repair` continues with it as it is."
-            yield Defect(DefectKind.DATABASE_CHANGED, f"{sentence} {hint}", repairable=True, subject=name)
 
 
 def _orphaned_rows(settings: Settings, database: Database) -> Iterator[Defect]:
