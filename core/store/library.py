@@ -223,12 +223,13 @@ class Library:
         return [stored_page(row) for row in rows if row["page_index"] in wanted]
 
     def pages_labelled(self, document_id: str, label: str) -> Sequence[int]:
-        """The positions of the pages on which this number is printed, whatever its case."""
+        """Return the positions of the pages on which this number is printed, in any case; also on half of a sheet."""
         rows = self._database.connection.execute(
-            "SELECT page_index FROM pages WHERE document_id = ? AND lower(page_label) = lower(?) ORDER BY page_index",
+            "SELECT page_index, page_label FROM pages WHERE document_id = ? AND instr(lower(page_label), lower(?))",
             (document_id, label),
         )
-        return [row["page_index"] for row in rows]
+        printed = {row["page_index"]: row["page_label"].lower() for row in rows}
+        return sorted(at for at, own in printed.items() if label.lower() in (own, *own.split("–")))
 
     def has_page(self, document_id: str, page_index: int) -> bool:
         rows = self._database.connection.execute(

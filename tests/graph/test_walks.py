@@ -751,6 +751,16 @@ def test_a_page_that_is_asked_for_is_quoted_and_one_that_is_not_there_is_said_no
     assert section.answer == "I found no section 44 in these documents."
 
 
+def test_a_question_for_a_page_reads_that_page_alone(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, read = world(Quoting()), list[int]()
+    pages = one.shelf.pages
+    monkeypatch.setattr(
+        one.shelf, "pages", lambda of, wanted: [read.append(page.page_index) or page for page in pages(of, wanted)]
+    )
+    turn = one.ask("What does page 2 of the contract say?").turn
+    assert [item.passage.page_index for item in turn.evidence] == [1] and set(read) == {1}
+
+
 def test_what_is_counted_on_a_page_is_not_answered_with_the_page(world: Any) -> None:
     turn = world(Quoting()).ask("How many colours are on page 2 of the contract?").turn
     assert turn.intent is not Intent.SURVEY and turn.form is not Form.ANSWER

@@ -70,6 +70,9 @@ class Shelf:
         count = len(self.texts[document_id])
         return [self.page(document_id, at) for at in sorted(page_indexes) if 0 <= at < count]
 
+    def pages_labelled(self, document_id: str, label: str) -> Sequence[int]:
+        return [at for at in range(len(self.texts[document_id])) if str(at + 1) == label]
+
     def page_text(self, document_id: str, page_index: int) -> str:
         return "".join(self.texts[document_id][page_index : page_index + 1])
 

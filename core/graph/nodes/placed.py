@@ -30,7 +30,7 @@ def placed(state: TurnState, context: TurnContext, searched: Sequence[Document])
     if state.attempts or not (pages or numbers or title) or len(beside) > MAX_BESIDE:
         return None
     context.progress.step("Looking up the place…")
-    read = _read(asked, searched, context)
+    read = _read(asked, searched, context, () if numbers or title else pages)
     names = {document.id: document.name for document in searched}
     counts = {document.id: document.page_count for document in searched}
     found = [
@@ -65,7 +65,7 @@ def with_places(state: TurnState, context: TurnContext, searched: Sequence[Docum
     drawn_on = {item.passage.document_id for item in state.evidence}
     among = [document for document in searched if document.id in drawn_on] or searched
     best = max((item.scores.get("reranked", 0.0) for item in state.evidence), default=1.0)
-    read = _read(asked, among, context) if pages or numbers else {}
+    read = _read(asked, among, context, () if numbers else pages) if pages or numbers else {}
     there = [
         replace(_evidence(0, document_id, stretch, names[document_id]), scores={"reranked": best})
         for document_id, own in read.items()
@@ -108,12 +108,23 @@ def _holds(place: Passage, passage: Passage) -> bool:
     return place.page == passage.page and place.start <= passage.start and passage.end <= place.end
 
 
-def _read(asked: str, searched: Sequence[Document], context: TurnContext) -> dict[str, Sequence[Page]]:
-    """Return the pages that are read of the documents that are meant, by id."""
+def _read(
+    asked: str, searched: Sequence[Document], context: TurnContext, named: Sequence[str]
+) -> dict[str, Sequence[Page]]:
+    """Return the pages of the documents that are meant, by id: by name, or all without names."""
     return {
-        document.id: context.library.pages(document.id, range(document.page_count))
+        document.id: context.library.pages(
+            document.id, _positions(document, named, context) if named else range(document.page_count)
+        )
         for document in documents_meant(asked, searched)
     }
+
+
+def _positions(document: Document, named: Sequence[str], context: TurnContext) -> set[int]:
+    """Return the indexes of pages with these names: printed on them, or by their place in the file."""
+    ends = {"first": 0, "last": document.page_count - 1}
+    printed = {at for name in named for at in context.library.pages_labelled(document.id, name)}
+    return printed | {ends[name] if name in ends else int(name) - 1 for name in named if name in ends or name.isdigit()}
 
 
 def _names(documents: Iterable[Document]) -> str:
@@ -124,9 +135,10 @@ def _nowhere(
     state: TurnState, context: TurnContext, pages: Sequence[str], numbers: Sequence[str], searched: Sequence[Document]
 ) -> TurnState | None:
     """Say that there is no such place if its number is on no page; else the question is searched like any other."""
-    everything = [page for one in searched for page in context.library.pages(one.id, range(one.page_count))]
-    if any(is_on(name, everything) for name in numbers):
-        return None
+    for document in searched if numbers else ():
+        everything = context.library.pages(document.id, range(document.page_count))
+        if any(is_on(name, everything) for name in numbers):
+            return None
     named = " and ".join([*(f"page {name}" for name in pages), *numbers])
     sure = min(NO_SUCH_PLACE, max_denial(searched, context.library))
     told = AnswerPart(f"I found no {named} in these documents.", kind=PartKind.DECLINE, probability=sure)
