@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -754,9 +754,13 @@ def test_a_page_that_is_asked_for_is_quoted_and_one_that_is_not_there_is_said_no
 def test_a_question_for_a_page_reads_that_page_alone(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     one, read = world(Quoting()), list[int]()
     pages = one.shelf.pages
-    monkeypatch.setattr(
-        one.shelf, "pages", lambda of, wanted: [read.append(page.page_index) or page for page in pages(of, wanted)]
-    )
+
+    def noted(document_id: str, wanted: Iterable[int]) -> Sequence[Page]:
+        found = list(pages(document_id, wanted))
+        read.extend(page.page_index for page in found)
+        return found
+
+    monkeypatch.setattr(one.shelf, "pages", noted)
     turn = one.ask("What does page 2 of the contract say?").turn
     assert [item.passage.page_index for item in turn.evidence] == [1] and set(read) == {1}
 
