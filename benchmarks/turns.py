@@ -10,7 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +170,7 @@ def observe(world: World, engine: ChatModel, turn: Labelled) -> Outcome:
     if state.intent is Intent.CHAT:
         return Outcome(turn, (), state.intent, 0.0, False)
     listening.found = None
-    state = retriever(state, runtime)
+    state = replace(state, **retriever(state, runtime))
     pages = pages_of(listening.found) if listening.found else [item.passage.page for item in state.evidence]
     chance = chance_of_answer(state.asked, state.evidence) if state.evidence else 0.0
     return Outcome(turn, tuple(pages), state.intent, chance, lists_passages(state.parts))
@@ -193,8 +193,9 @@ def _prepared(
         history=history,
     )
     runtime = Runtime(context=context)
-    state = router(TurnState(question), runtime)
-    return (state if state.intent is Intent.CHAT else rewriter(state, runtime)), runtime
+    state = TurnState(question)
+    state = replace(state, **router(state, runtime))
+    return (state if state.intent is Intent.CHAT else replace(state, **rewriter(state, runtime))), runtime
 
 
 def pages_of(found: SearchResult) -> list[PageKey]:

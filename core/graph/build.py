@@ -4,7 +4,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -23,19 +23,13 @@ from pincite.core.graph.nodes.retriever import after_retriever, retriever
 from pincite.core.graph.nodes.review import review
 from pincite.core.graph.nodes.rewriter import rewriter
 from pincite.core.graph.nodes.router import after_router, router
-from pincite.core.graph.state import CHECKPOINTED, TurnState, restored
+from pincite.core.graph.state import CHECKPOINTED, Node, TurnState, Update, restored
 
 TurnGraph: TypeAlias = CompiledStateGraph[TurnState, TurnContext, TurnState, TurnState]
 
 
 NOT_STORED = "(could not be stored)"
 """Stands in a trace for a note that JSON cannot hold."""
-
-
-class Node(Protocol):
-    """Reads typed state, asks a port, returns the state with the fields that it owns replaced."""
-
-    def __call__(self, state: TurnState, runtime: Runtime[TurnContext]) -> TurnState: ...
 
 
 def build_graph(checkpointer: SqliteSaver | None = None) -> TurnGraph:
@@ -64,11 +58,11 @@ def build_graph(checkpointer: SqliteSaver | None = None) -> TurnGraph:
 def traced(name: str, node: Node) -> Node:
     """Wrap a node so that each visit, also one that raises, leaves a trace step; a stopped turn goes no further."""
 
-    def visit(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
+    def visit(state: TurnState, runtime: Runtime[TurnContext]) -> Update:
         context = runtime.context
         if context.stopped():
             raise StoppedError("The turn was stopped.")
-        if isinstance(state.notices, list):  # it comes from a checkpoint
+        if resumed := isinstance(state.notices, list):  # it comes from a checkpoint
             state = restored(vars(state))
         notes = context.notes
         notes.read, notes.decided, notes.returned = {}, {}, {}
@@ -80,8 +74,8 @@ def traced(name: str, node: Node) -> Node:
             step = _step(name, state.attempt, started_at, started, notes, error=f"{type(error).__name__}: {error}")
             context.progress.visited(step)
             raise
-        context.progress.visited(_step(name, update.attempt, started_at, started, notes))
-        return update
+        context.progress.visited(_step(name, update.get("attempt", state.attempt), started_at, started, notes))
+        return vars(state) | update if resumed else update
 
     return visit
 

@@ -1,22 +1,25 @@
 """What the graph knows of a turn, and which of its values a checkpoint may bring back."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from functools import wraps
+from typing import Any, Protocol, TypeAlias
 
+from langgraph.runtime import Runtime
 from pydantic import TypeAdapter
 
 from pincite.core.domain import answers, documents, figures, search, turns
 from pincite.core.domain.answers import AnswerPart, Attempt, Citation, Usage, Verdict
 from pincite.core.domain.figures import Stated
 from pincite.core.domain.search import Evidence, Intent, Mode, SearchPlan
+from pincite.core.graph.context import TurnContext
 from pincite.core.text.marks import marked_text
 
 
 @dataclass(frozen=True)
 class TurnState:
-    """One turn on its way through the graph; a node returns it with the fields that it owns replaced."""
+    """One turn on its way through the graph; each node names the fields that it owns."""
 
     question: str
     mode: Mode = Mode.AUTO
@@ -91,6 +94,33 @@ class TurnState:
             evidence=self.evidence,
             parts=self.parts,
         )
+
+
+Body: TypeAlias = Callable[[TurnState, Runtime[TurnContext]], TurnState]
+Update: TypeAlias = dict[str, Any]
+
+
+class Node(Protocol):
+    """Read typed state, ask a port, return the fields that changed."""
+
+    def __call__(self, state: TurnState, runtime: Runtime[TurnContext]) -> Update: ...
+
+
+def owns(*fields: str) -> Callable[[Body], Node]:
+    """Make a node that returns those of its fields that its function changed. The node raises ValueError on others."""
+
+    def node_of(body: Body) -> Node:
+        @wraps(body)
+        def node(state: TurnState, runtime: Runtime[TurnContext]) -> Update:
+            after = body(state, runtime)
+            changed = {name: value for name, value in vars(after).items() if value != getattr(state, name)}
+            if strange := changed.keys() - set(fields):
+                raise ValueError(f"The node {body.__name__} does not own {', '.join(sorted(strange))}.")
+            return changed
+
+        return node
+
+    return node_of
 
 
 def critique_of(verdict: Verdict | None) -> tuple[str, ...]:

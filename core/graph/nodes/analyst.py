@@ -15,7 +15,7 @@ from pincite.core.figures.answers import MIN_FIGURE_PROBABILITY, Analysis, analy
 from pincite.core.figures.computing import UNWEIGHED
 from pincite.core.figures.followed import followed
 from pincite.core.graph.context import TurnContext
-from pincite.core.graph.state import TurnState
+from pincite.core.graph.state import TurnState, owns
 from pincite.core.search.plan import core_question
 from pincite.core.text.questions import OF_DOCUMENTS
 from pincite.core.text.stating import is_drawn, series_of, statement
@@ -27,6 +27,7 @@ MAX_PAGES = 10
 """Whose tables are read, those of the best passages first."""
 
 
+@owns("plan", "evidence", "stated", "notices")
 def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """State what tables say; no model has a part in it."""
     context = runtime.context

@@ -25,7 +25,7 @@ from pincite.core.figures.proposed import split_chart
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.analyst import best_pages, tables_on
 from pincite.core.graph.nodes.drawn import drawn_of, with_chart
-from pincite.core.graph.state import TurnState, critique_of
+from pincite.core.graph.state import TurnState, critique_of, owns
 from pincite.core.judge.citations import CitedAnswer, cite, read_typed, renumbered
 from pincite.core.judge.claims import without_filler
 from pincite.core.models.replies import mended
@@ -48,6 +48,22 @@ MIN_SCALE = 1e3
 ANY_SCALE = frozenset({1.0, MIN_SCALE, 1e6, 1e9})
 
 
+@owns(
+    "attempt",
+    "by_code",
+    "parts",
+    "evidence",
+    "citations",
+    "removed_markers",
+    "tied",
+    "thoughts",
+    "usage",
+    "give_up",
+    "suspect",
+    "told_otherwise",
+    "other_figure",
+    "notices",
+)
 def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Write one draft; in chat intent it is the answer."""
     context = runtime.context

@@ -16,7 +16,7 @@ from pincite.core.domain.settings import Settings
 from pincite.core.domain.turns import MIN_ANSWER_CONFIDENCE
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.unread import max_denial, not_read, searched_documents
-from pincite.core.graph.state import TurnState
+from pincite.core.graph.state import TurnState, owns
 from pincite.core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
 from pincite.core.judge.verdict import declined_verdict, held_against_pictures, judged_question, verdict_of
 from pincite.core.models.selection import select
@@ -38,6 +38,7 @@ that no passage searched has, or gives another figure than the one that is surel
 IS_IT_RIGHT = "Is the answer right anyway?"
 
 
+@owns("citations", "verdict", "attempts", "give_up", "suspect", "by_code", "notices")
 def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Give the verdict on this attempt and keep the attempt beside the earlier ones.
 

@@ -14,7 +14,7 @@ from pincite.core.graph.nodes.changed import with_changes
 from pincite.core.graph.nodes.placed import placed, with_places
 from pincite.core.graph.nodes.unread import holes_of
 from pincite.core.graph.nodes.wider import look_wider
-from pincite.core.graph.state import TurnState, critique_of
+from pincite.core.graph.state import TurnState, critique_of, owns
 from pincite.core.search.overview import documents_meant, overview
 from pincite.core.search.pack import evidence_of
 from pincite.core.text.plain import counted
@@ -25,6 +25,7 @@ SHOWN_PER_STAGE = 40
 SHOWN_NEAREST = 3
 
 
+@owns("plan", "intent", "evidence", "nearest", "absent", "parts", "notices", "by_code", "give_up")
 def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Search with the plan, looser by its attempt number; a retry that brings nothing new is the last.
 

@@ -12,7 +12,7 @@ from pincite.core.domain.turns import MIN_ANSWER_CONFIDENCE
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.retriever import evidence_line
 from pincite.core.graph.nodes.unread import max_denial, not_read, searched_documents
-from pincite.core.graph.state import TurnState
+from pincite.core.graph.state import TurnState, owns
 from pincite.core.judge.citations import cite
 from pincite.core.judge.verdict import declined_verdict
 from pincite.core.models.quoting import chance_of_answer
@@ -28,6 +28,7 @@ QUOTED_INSTEAD = "the documents are quoted instead."
 """How a notice ends that is true only where quotations took the place of prose."""
 
 
+@owns("flagged", "question_back", "parts", "citations", "verdict", "evidence", "notices", "reasons")
 def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Choose the best attempt by verdict, never simply the last, and say why it needs a person, if it does."""
     context = runtime.context

@@ -11,7 +11,7 @@ from pincite.core.domain.search import SearchPlan
 from pincite.core.figures.asked import years_compared_with
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.wider import MAX_TEXT_LENGTH, WORDED, worded_otherwise
-from pincite.core.graph.state import TurnState
+from pincite.core.graph.state import TurnState, owns
 from pincite.core.models.utterances import asks_of_each, leaning_of
 from pincite.core.search.follow_up import Leaning, without_opening
 from pincite.core.search.matching import kind_meant, named_documents, only_names
@@ -27,6 +27,7 @@ STANDALONE_SCHEMA: Mapping[str, Any] = {
 }
 
 
+@owns("plan", "attempt")
 def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Plan the search; ``attempt`` counts up once the judge has seen a draft, and no retry looks for a gap again.
 

@@ -19,7 +19,7 @@ from pincite.core.graph.about import about_answer, about_conversation, about_lib
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.rewriter import leaning_in
 from pincite.core.graph.nodes.unread import holes_of
-from pincite.core.graph.state import TurnState
+from pincite.core.graph.state import TurnState, owns
 from pincite.core.models.quoting import MIN_ANSWERED, chance_of_answer
 from pincite.core.models.utterances import Wish, wish_of, wishes_of
 from pincite.core.search.follow_up import read_after
@@ -68,6 +68,19 @@ _READS_LIKE = {
 _INTENTS = {Wish.CHAT: Intent.CHAT, Wish.PROGRAM: Intent.ABOUT, Wish.LIBRARY: Intent.ABOUT}
 
 
+@owns(
+    "intent",
+    "standalone",
+    "draws",
+    "targets",
+    "notices",
+    "reworded",
+    "reused_from",
+    "evidence",
+    "parts",
+    "citations",
+    "verdict",
+)
 def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Decide the intent, resolve @mentions, and look whether a reviewed answer already says it."""
     context = runtime.context
