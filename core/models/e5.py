@@ -53,12 +53,23 @@ class E5Embedder(BuiltInEmbedder):
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         return super().embed([QUERY + text for text in texts])
 
+    def span_vectors(self, text: str, spans: Sequence[tuple[int, int]]) -> Vectors:
+        """Return the mean vector of the tokens in each span of characters, in their context: (spans, 384)."""
+        states, offsets = self._states(text)
+        inside = [[at for at, (a, b) in enumerate(offsets, 1) if a < end and b > max(a, start)] for start, end in spans]
+        return np.stack([states[own or [0]].mean(axis=0) for own in inside])
+
     def _embed_one(self, text: str) -> Vectors:
-        tokenizer, (stored, places, session) = self._model
-        ids = [BEGIN, *tokenizer.encode(text, add_special_tokens=False).ids[: MAX_TOKENS - 2], END]
-        words = stored.rows("emb.word", ids, WIDTH) + places[: len(ids)]
-        vector: Vectors = session.run(None, {"words": words[None]})[0][0].mean(axis=0, dtype=np.float32)
+        vector: Vectors = self._states(text)[0].mean(axis=0, dtype=np.float32)
         return vector / float(np.linalg.norm(vector))
+
+    def _states(self, text: str) -> tuple[Vectors, list[tuple[int, int]]]:
+        """Return the vectors of the text's tokens, between those of its two ends, and the tokens' spans."""
+        tokenizer, (stored, places, session) = self._model
+        encoded = tokenizer.encode(text, add_special_tokens=False)
+        ids = [BEGIN, *encoded.ids[: MAX_TOKENS - 2], END]
+        words = stored.rows("emb.word", ids, WIDTH) + places[: len(ids)]
+        return session.run(None, {"words": words[None]})[0][0], encoded.offsets[: MAX_TOKENS - 2]
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:

@@ -80,6 +80,8 @@ _PLACES = {"first": 0, "former": 0, "second": 1, "latter": 1, "third": 2, "fourt
 
 Leaning: TypeAlias = Callable[[str], float]
 """Returns the probability that a message is understood only with the one before it."""
+Replacing: TypeAlias = Callable[[str, str], str]
+"""Returns the last question with what a follow-up names in place of one of its things; empty if that is not likely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,9 @@ class FollowUp:
     """What was asked before, as it was added to the question."""
 
 
-def read_after(question: str, history: Sequence[Exchange], leaning: Leaning) -> FollowUp:
+def read_after(
+    question: str, history: Sequence[Exchange], leaning: Leaning, replacing: Replacing = lambda before, question: ""
+) -> FollowUp:
     """Read a question after those before it that were answered from documents.
 
     What it lacks is filled in from the last question, or that question's topic is put behind it in brackets. A question
@@ -124,6 +128,8 @@ def read_after(question: str, history: Sequence[Exchange], leaning: Leaning) -> 
     last_leant = bool(last.plan and last.plan.carried)  # which of its things is replaced is not clear
     if not last_leant and (rest := _rest_of(question)) and (replaced := with_slot(before, rest)):
         return FollowUp(replaced, note=f"Asks the previous question about something else.{repeats}")
+    if not last_leant and (replaced := replacing(before, question)):
+        return FollowUp(replaced, (joined,), f"Asks the previous question about something else.{repeats}")
     if named := _with_topic(question, before):
         return FollowUp(named, (joined, question), f"Filled in with the topic of the previous question.{repeats}")
     others = tuple(dict.fromkeys([question, joined_so_far]))

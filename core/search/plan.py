@@ -12,7 +12,7 @@ from dataclasses import replace
 from pincite.core.domain.documents import Document
 from pincite.core.domain.search import Piece, SearchPlan, SubQuery
 from pincite.core.domain.turns import Exchange
-from pincite.core.search.follow_up import LEANS, NAMES_LEAN, Leaning, read_after
+from pincite.core.search.follow_up import LEANS, NAMES_LEAN, Leaning, Replacing, read_after
 from pincite.core.search.lexicon import Lexicon, Term, shipped_lexicon
 from pincite.core.search.matching import named_apart, named_documents, only_names
 from pincite.core.search.places import numbered_in, pages_in, with_plain_years, years_in
@@ -47,6 +47,7 @@ def plan_question(
     attempt: int = 0,
     lexicon: Lexicon | None = None,
     leaning: Leaning = lambda question: 0.0,
+    replacing: Replacing = lambda before, question: "",
 ) -> SearchPlan:
     """Return what to look for. ``gaps`` are what the judge found missing: they become sub-queries of a retry.
 
@@ -55,7 +56,7 @@ def plan_question(
     """
     lexicon = lexicon or shipped_lexicon()
     notes: list[str] = []
-    followed = read_after(question, history, leaning)
+    followed = read_after(question, history, leaning, replacing)
     standalone = followed.standalone
     if followed.note:
         notes.append(followed.note)

@@ -12,6 +12,7 @@ from pincite.core.figures.asked import years_compared_with
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.wider import MAX_TEXT_LENGTH, WORDED, worded_otherwise
 from pincite.core.graph.state import TurnState, owns
+from pincite.core.models.replacements import with_replacement
 from pincite.core.models.utterances import asks_of_each, leaning_of
 from pincite.core.search.follow_up import Leaning, without_opening
 from pincite.core.search.matching import kind_meant, named_documents, only_names
@@ -49,6 +50,7 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         attempt=attempt,
         lexicon=context.lexicon,
         leaning=leaning_in(state.targets, context),
+        replacing=with_replacement,
     )
     if plan.carried and context.model.writes_prose and (text := _alone(state, plan, context)):
         alone = plan_question(text, gaps=sought, attempt=attempt, lexicon=context.lexicon)

@@ -21,6 +21,7 @@ from pincite.core.graph.nodes.rewriter import leaning_in
 from pincite.core.graph.nodes.unread import holes_of
 from pincite.core.graph.state import TurnState, owns
 from pincite.core.models.quoting import MIN_ANSWERED, chance_of_answer
+from pincite.core.models.replacements import with_replacement
 from pincite.core.models.utterances import Wish, wish_of, wishes_of
 from pincite.core.search.follow_up import read_after
 from pincite.core.search.matching import with_capitals
@@ -320,7 +321,7 @@ def _topic(text: str, documents: Sequence[Document]) -> set[str]:
 
 def _by_probe(text: str, wish: Wish, state: TurnState, context: TurnContext) -> tuple[Intent, str]:
     """Whether the documents answer it, read after the question before; the likelier, the surer it reads otherwise."""
-    asked = read_after(text, context.history, leaning_in((), context)).standalone
+    asked = read_after(text, context.history, leaning_in((), context), with_replacement).standalone
     if asked != text and wish_of(asked)[0] is Wish.DOCUMENTS:
         return Intent.DOCUMENT_SEARCH, f"with the question before it, it reads like {_READS_LIKE[Wish.DOCUMENTS]}"
     probed = _probed(asked, state, context)
