@@ -96,7 +96,7 @@ def open_library() -> None:
 
 
 def entrance(port: int) -> str:
-    """The address that lets a browser in, or takes it to where it signs in."""
+    """Return the address that lets a browser in, or takes it to where it signs in."""
     address = config.get_option("server.address") or "0.0.0.0"
     host = "127.0.0.1" if address in ("0.0.0.0", "::") else f"[{address}]" if ":" in address else address
     door = the_door()

@@ -49,7 +49,7 @@ def main(
 
 
 def rendered(result: Mapping[str, Any], margin: str = "") -> Iterator[str]:
-    """A line for each figure; what has the same figures under several names is a table."""
+    """Yield a line for each figure; what has the same figures under several names is a table."""
     for name, value in result.items():
         rows = value if isinstance(value, Mapping) else dict(enumerate(value, 1)) if isinstance(value, list) else {}
         alike = [row for row in rows.values() if isinstance(row, Mapping)]

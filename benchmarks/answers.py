@@ -106,7 +106,7 @@ def choose(questions: Sequence[Question], *, tags: str, every: int = 1, limit: i
 
 
 def askable(corpus: Corpus, questions: Sequence[Question]) -> list[Question]:
-    """Those about documents that are in the library and wholly read."""
+    """Return those about documents that are in the library and wholly read."""
     ready = {one.name for one in corpus.app.library.list() if one.status is DocumentStatus.READY}
     return [question for question in questions if question.documents and ready.issuperset(question.documents)]
 
@@ -252,7 +252,7 @@ def best_sentence(corpus: Corpus, question: Question, gold: str) -> Answered:
 
 
 def _possible(corpus: Corpus, question: Question, gold: str) -> bool:
-    """Whether the reference stands on the pages that people marked."""
+    """Return whether the reference stands on the pages that people marked."""
     pages = [corpus.app.library.page_text(corpus.ids[name], index) for name, index in question.evidence]
     return question.answerable and contains("\n".join(pages), gold)
 

@@ -261,7 +261,7 @@ def _source_byte(bound: Bound, chance: random.Random) -> tuple[bytes, Sequence[P
 
 
 def _told(change: Callable[[dict[str, Any], random.Random], None]) -> Change:
-    """A change of the manifest, sealed anew."""
+    """Return a change of the manifest, sealed anew."""
 
     def changed(bound: Bound, chance: random.Random) -> tuple[bytes, Sequence[Path]]:
         told = json.loads(PdfReader(io.BytesIO(bound.content)).attachments[MANIFEST][0])
@@ -308,14 +308,14 @@ def _digest(answer: dict[str, Any], chance: random.Random) -> None:
 
 
 def _swapped(bound: Bound, chance: random.Random) -> tuple[bytes, Sequence[Path]]:
-    """The last page changes places with the one before."""
+    """Swap the last page with the one before it."""
     pages = list(range(len(PdfReader(io.BytesIO(bound.content)).pages)))
     pages[-1], pages[-2] = pages[-2], pages[-1]
     return _resealed(bound.content, pages=pages), bound.sources
 
 
 def _moved_mark(bound: Bound, chance: random.Random) -> tuple[bytes, Sequence[Path]]:
-    """A highlight is moved to where nothing stands."""
+    """Move a highlight to an empty place."""
     writer = PdfWriter(clone_from=PdfReader(io.BytesIO(bound.content)))
     notes = [note.get_object() for page in writer.pages for note in page.get("/Annots", ())]
     marks = [note for note in notes if note.get("/Subtype") == "/Highlight"]

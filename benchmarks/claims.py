@@ -93,7 +93,7 @@ def judge(claim: str, passage: str, engine: ChatModel | None = None) -> tuple[Ve
 
 
 def is_accepted(verdict: Verdict) -> bool:
-    """Whether all that was claimed is shown as supported."""
+    """Return whether all that was claimed is shown as supported."""
     return bool(verdict.claims) and all(claim.status is ClaimStatus.SUPPORTED for claim in verdict.claims)
 
 

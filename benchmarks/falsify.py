@@ -163,7 +163,7 @@ def _other_figure(figure: str, rng: random.Random) -> str:
 
 
 def samples(directory: Path = SAMPLES) -> list[Passage]:
-    """The passages of the sample PDFs that have a text of their own, as the product reads them."""
+    """Return the passages of the sample PDFs that have a text of their own, as the product reads them."""
     found: list[Passage] = []
     with (
         tempfile.TemporaryDirectory() as folder,

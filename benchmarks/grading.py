@@ -88,7 +88,7 @@ def read_reference(question: str, reference: str) -> Reference:
 
 
 def grade(question: str, reference: str, headline: str) -> bool:
-    """Say whether a headline is right."""
+    """Return whether a headline is right."""
     wanted = read_reference(question, reference)
     text = " ".join(headline.split())
     if not text or len(text.split()) > max(MAX_HEADLINE, 2 * len(wanted.text.split())):
@@ -138,7 +138,7 @@ def token_f1(wanted: Sequence[str], given: Sequence[str]) -> float:
 
 
 def _listed(text: str) -> tuple[str, ...]:
-    """The items of a list as Python writes it, or of "a, b and c"."""
+    """Return the items of a list as Python writes it, or of "a, b and c"."""
     try:
         value = ast.literal_eval(text) if text.startswith("[") else None
     except (ValueError, SyntaxError):
@@ -167,7 +167,7 @@ def _is_date(question: str, text: str) -> bool:
 
 
 def _substance(question: str, text: str) -> tuple[Quantity, ...]:
-    """The figures that a reference comes to: all it consists of, or nearly all that it adds to the question."""
+    """Return the figures that a reference comes to: all it consists of, or nearly all that it adds to the question."""
     own = asked_of(question).values
     whole = text.strip(" .")
     found = [one for one in figures(text) if one.text.strip() == whole or (one.value not in own and not is_year(one))]
@@ -224,7 +224,7 @@ def _names(question: str, reference: str, text: str) -> bool:
 
 
 def names_told(question: str, reference: str) -> set[str]:
-    """The names with which a whole sentence answers "which"; the rest of the sentence only explains them."""
+    """Return the names with which a whole sentence answers "which"; the rest of the sentence only explains them."""
     sentence = reference[: split_sentences(reference)[0].end] if reference else ""
     if not _ASKS_WHICH.search(question) or len(sentence.split()) < MIN_SENTENCE_LENGTH:
         return set()
@@ -242,7 +242,7 @@ def _new_terms(question: str, text: str, reference: str) -> list[str]:
 
 
 def alternatives(question: str) -> set[str]:
-    """The terms between which a question lets choose: "A or B", and the first of each in "among A, B and C"."""
+    """Return the terms between which a question lets choose: "A or B", and the first of each in "among A, B and C"."""
     named = [item for match in _AMONG.finditer(question) for item in _ITEM_ENDS.split(match[1].replace(" or ", ", "))]
     if len(named) > 1:
         return {terms[0] for terms in map(content_terms, named) if terms}

@@ -39,7 +39,7 @@ class LabelledAnswer:
         return conversation if mark else "\n".join(self.sources)
 
     def touches(self, start: int, end: int) -> bool:
-        """Say whether a labelled span covers more than a mark or two of answer[start:end]."""
+        """Return whether a labelled span covers more than a mark or two of answer[start:end]."""
         return any(
             len(self.answer[max(start, low) : min(end, high)].strip()) > 2
             for low, high in self.spans

@@ -101,7 +101,7 @@ def _read(reader: ProcessReader, path: Path, made: Made) -> Page:
 
 
 def _passes(reader: ProcessReader, path: Path, made: Made, times: list[float]) -> bool:
-    """Whether what is hidden is read as text, and its picture does not gainsay it."""
+    """Return whether what is hidden is read as text, and its picture does not gainsay it."""
     page = _read(reader, path, made)
     return made.told in page.text and _looked_at(reader, path, page, made, times) is not Likeness.DIFFERS
 

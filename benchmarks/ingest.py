@@ -111,7 +111,7 @@ class Timed:
             self.seconds[name] += time.perf_counter() - started
 
     def each(self, name: str, pages: Iterator[Page]) -> Iterator[Page]:
-        """The same pages, with the time they take to come."""
+        """Yield the same pages, with the time they take to come."""
         while True:
             with self.stage(name):
                 page = next(pages, None)
@@ -208,7 +208,7 @@ def reading_seconds(files: Sequence[Path], settings: Settings) -> float:
 
 
 def _opens_plainly(file: Path) -> bool:
-    """Whether pdfium alone opens it; the reader has a second opinion, which would compare unlike things."""
+    """Return whether pdfium alone opens it; the reader has a second opinion, which would compare unlike things."""
     try:
         pypdfium2.PdfDocument(file).close()
     except pypdfium2.PdfiumError:
@@ -257,7 +257,7 @@ def _joined(files: Sequence[Path], pages: int, target: Path) -> Path:
 
 
 def _alone(options: argparse.Namespace, pages: int) -> dict[str, Any]:
-    """The same for one document of so many pages, in a process of its own for the sake of its memory."""
+    """Return the same for one document of so many pages, in a process of its own for the sake of its memory."""
     command = [sys.executable, "-m", "benchmarks", "ingest", str(options.directory), "--pages", str(pages), "--json"]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=Path(__file__).parent.parent)
     result: dict[str, Any] = json.loads(done.stdout)

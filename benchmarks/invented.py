@@ -12,7 +12,7 @@ SCALED = "thousand", "million"
 
 
 def invented(documents: int, seed: int) -> list[Passage]:
-    """The passages of as many documents, the same for the same seed."""
+    """Return the passages of as many documents, the same for the same seed."""
     rng = random.Random(seed)
     found = list[Passage]()
     for number in range(documents):

@@ -61,7 +61,7 @@ class Answered:
         return grade(self.question.text, self.reference, self.headline)
 
     def useful(self, passages: int = MAX_PASSAGES) -> bool:
-        """Whether it is right, or one of the first passages shown holds the reference."""
+        """Return whether it is right, or one of the first passages shown holds the reference."""
         return self.right or (
             self.question.answerable
             and any(shows(self.question.text, self.reference, text) for text in self.passages[:passages])
@@ -80,13 +80,13 @@ class Answered:
 
 
 def shows(question: str, reference: str, text: str) -> bool:
-    """Say whether a passage, or one of its sentences or rows, is graded as right or contains the reference."""
+    """Return whether a passage, or one of its sentences or rows, is graded as right or contains the reference."""
     pieces = [text[span.start : span.end] for span in split_sentences(text)]
     return contains(text, reference) or any(grade(question, reference, piece) for piece in (text, *pieces))
 
 
 def contains(text: str, gold: str) -> bool:
-    """Say whether a text holds the gold answer: figures by value, scale and unit; words verbatim; lists wholly."""
+    """Return whether a text holds the gold answer: figures by value, scale and unit; words verbatim; lists wholly."""
     items = _items(gold)
     return bool(items) and held_items(text, gold) == len(items)
 
@@ -113,7 +113,7 @@ def _holds(text: str, item: str) -> bool:
 
 
 def report(answered: Sequence[Answered]) -> dict[str, Any]:
-    """The summary of all, of each kind of reference and of each tag."""
+    """Return the summary of all, of each kind of reference and of each tag."""
     kinds = sorted({one.kind for one in answered})
     tags = sorted({tag for one in answered for tag in one.question.tags})
     return {

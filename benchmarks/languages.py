@@ -120,7 +120,7 @@ def _lines(code: str) -> list[str]:
 
 
 def pages(code: str) -> Iterator[str]:
-    """A fact among filler, which comes round in turn."""
+    """Yield a fact among filler, which comes round in turn."""
     rest = filler(code)
     for number, fact in enumerate(facts(code)):
         own = [rest[(number + step) % len(rest)] for step in range(FILLER_OF_A_PAGE)]
@@ -129,7 +129,7 @@ def pages(code: str) -> Iterator[str]:
 
 
 def write_documents(folder: Path) -> Path:
-    """A PDF a language, as `open_corpus` wants them; raises PinciteError where a language has no font."""
+    """Return a PDF a language, as `open_corpus` wants them; raises PinciteError where a language has no font."""
     (folder / "pdfs").mkdir(parents=True, exist_ok=True)
     for code in (ENGLISH, *LANGUAGES):
         file = folder / "pdfs" / f"{code}.pdf"

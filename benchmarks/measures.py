@@ -94,7 +94,7 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def bootstrap_interval(values: Sequence[float], *, repeats: int = 1000) -> list[float]:
-    """The middle 95 % of means over questions drawn again with replacement; seeded, so runs agree."""
+    """Return the middle 95 % of means over questions drawn again with replacement; seeded, so runs agree."""
     if not values:
         return [0.0, 0.0]
     draw = random.Random(0)

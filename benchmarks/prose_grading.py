@@ -46,7 +46,7 @@ _REFUSING = re.compile(
 
 
 def grade_prose(question: str, reference: str, answer: str) -> bool:
-    """Say whether an answer of many sentences states the reference, and does not end with something else."""
+    """Return whether an answer of many sentences states the reference, and does not end with something else."""
     wanted = read_reference(question, reference)
     sentences = [answer[span.start : span.end] for span in split_sentences(answer)]
     if not sentences:
@@ -83,7 +83,7 @@ def _refuses(sentence: str) -> bool:
 
 
 def _denies(question: str, reference: str) -> bool:
-    """Whether a reference says no more than that what is asked for does not exist."""
+    """Return whether a reference says no more than that what is asked for does not exist."""
     added = {term for term in content_terms(reference) if not term[0].isdigit()} - set(content_terms(question))
     return bool(DENIES.search(reference)) and len(added) <= FEW_TERMS
 
@@ -103,7 +103,7 @@ def _comes_out(question: str, sentences: Sequence[str]) -> str:
 
 
 def _fits(question: str, reference: str, answer: str) -> bool:
-    """Whether the figures that prose gives for its yes or no hold one of those that the reference gives."""
+    """Return whether the figures that prose gives for its yes or no hold one of those that the reference gives."""
     asked = asked_of(question)
     said = reference[: split_sentences(reference)[0].end]
     because, given = ([one for one in figures(text) if not is_year(one)] for text in (said, answer))
@@ -113,7 +113,7 @@ def _fits(question: str, reference: str, answer: str) -> bool:
 
 
 def _says(question: str, reference: str, sentences: Sequence[str]) -> bool:
-    """Whether prose says most of what the reference adds to the question; of a choice, what it names alone."""
+    """Return whether prose says most of what the reference adds to the question; of a choice, what it names alone."""
     asked, said = set(content_terms(question)), {term for term in content_terms(reference) if not term[0].isdigit()}
     choice = alternatives(question)
     if said & choice and choice - said:
@@ -133,11 +133,11 @@ def _says(question: str, reference: str, sentences: Sequence[str]) -> bool:
 
 
 def _names_of(text: str) -> set[str]:
-    """The terms of words with a capital that do not open a sentence."""
+    """Return the terms of words with a capital that do not open a sentence."""
     return {term for match in _NAME.finditer(text) for term in content_terms(match.group())}
 
 
 def _chooses(chosen: set[str], others: set[str], sentences: Sequence[str]) -> bool:
-    """Whether the last sentence that names one of the alternatives alone names the right one."""
+    """Return whether the last sentence that names one of the alternatives alone names the right one."""
     named = [(bool(terms & chosen), bool(terms & others)) for terms in map(set, map(content_terms, sentences))]
     return next((right for right, other in reversed(named) if right != other), False)

@@ -54,12 +54,12 @@ def figures(text: str) -> list[Quantity]:
 
 
 def is_year(quantity: Quantity) -> bool:
-    """Whether it is four digits that may be a year, or an amount."""
+    """Return whether it is four digits that may be a year, or an amount."""
     return quantity.kind == "date" and quantity.text.strip().isdigit() and len(quantity.text.strip()) == 4
 
 
 def states(wanted: Sequence[Quantity], text: str, asked: Asked, *, singled_out: bool = True) -> bool:
-    """Say whether a text states every wanted figure.
+    """Return whether a text states every wanted figure.
 
     Where it must be singled out, none may stand in a row of figures only, and the text may hold MAX_RIVALS other
     figures at most; years, figures of the question and what stands before an equals sign are not counted.
@@ -82,7 +82,7 @@ def states(wanted: Sequence[Quantity], text: str, asked: Asked, *, singled_out: 
 
 
 def agree(wanted: Quantity, given: Quantity, asked: Asked, *, falling: bool = False) -> bool:
-    """Say whether two figures are one: by value within TOLERANCE, or to the last decimal that the wanted one writes.
+    """Return whether two figures are one: by value within TOLERANCE, or to the last decimal that the wanted one writes.
 
     A share may be written as such or in percent, an amount in thousands, millions or billions, and where only one of
     the two says so, the other may mean it. A fall may be told in words instead of a sign, an outflow in brackets.
@@ -134,7 +134,7 @@ def _factors(wanted: Quantity, given: Quantity, asked: Asked) -> Iterator[float]
 
 
 def _scaled(quantity: Quantity) -> bool:
-    """Whether it says "million" or the like."""
+    """Return whether it says "million" or the like."""
     return quantity.step > 1 or (quantity.step == 0 and quantity.kind == "number" and quantity.value >= 1000)
 
 
@@ -149,7 +149,7 @@ def _signed(wanted: Quantity, given: Quantity, factor: float, *, falling: bool) 
 
 
 def _in_rows(text: str) -> frozenset[str]:
-    """The figures, as written, that stand in rows without a word between them."""
+    """Return the figures, as written, that stand in rows without a word between them."""
     return frozenset(figure.text.strip() for run in _runs(text) if len(run) >= ROW for figure in run)
 
 
@@ -175,6 +175,6 @@ def _rivals(text: str, asked: Asked) -> set[float]:
 
 
 def _in_a_word(wanted: Sequence[Quantity], text: str) -> bool:
-    """Whether "one" or "two" is what a short text says: figures of prose leave these words out."""
+    """Return whether "one" or "two" is what a short text says: figures of prose leave these words out."""
     said = re.findall(r"\b(?:one|two)\b", text.casefold())
     return len(wanted) == 1 and len(text.split()) <= 12 and said == [{1: "one", 2: "two"}.get(int(wanted[0].value))]

@@ -104,7 +104,7 @@ def found_in(question: str, tables: Sequence[Table], weights: Weights | None = N
 
 
 def is_right(asked: Asked, answers: Sequence[FoundCell]) -> bool:
-    """The cells given say the answers, no more and no less; figures by value."""
+    """Return whether the cells given are exactly the answers; figures are compared by value."""
     return {said(found.cell.text) for found in answers} == {said(answer) for answer in asked.answers}
 
 

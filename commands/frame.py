@@ -89,7 +89,7 @@ def chosen_data_dir() -> Path | None:
 
 
 def settings_here() -> "Settings":
-    """All settings, for a command that only looks. Raises SettingsError."""
+    """Return all settings, for a command that only looks. Raises SettingsError."""
     from pincite.core.domain.settings import load_settings
 
     return load_settings(chosen_data_dir())

@@ -192,7 +192,7 @@ def _part_as_json(part: "AnswerPart") -> dict[str, Any]:
 
 
 def turn_as_text(turn: "Turn") -> str:
-    """The answer, its sources, and plainly whether it can be relied on.
+    """Return the answer, its sources, and plainly whether it can be relied on.
 
     The answer is indented, and only what Pincite says begins a line: nothing in an answer looks like it.
     """

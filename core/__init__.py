@@ -1,4 +1,4 @@
-"""What Pincite does, apart from how it is shown: docs/architecture.md says what each room is for."""
+"""What Pincite does, apart from how it is shown: docs/architecture.md says what each package is for."""
 
 import os
 

@@ -221,7 +221,7 @@ def draw_input(
 
 
 def draw_mode(app: Pincite, key: str) -> Mode:
-    """The choice whether to search, and of what writes the answers."""
+    """Draw the choice of mode and engine, and return it."""
     engine = app.engines.state()
     models = [f"{engine.provider}:{model}" for model in engine.models]
     writer = f"{engine.provider}:{engine.model}" if engine.model else "quoting"

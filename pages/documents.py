@@ -145,7 +145,7 @@ def draw_language_offer(app: Pincite) -> None:
 
 
 def draw_table(app: Pincite, documents: Sequence[Document]) -> list[Document]:
-    """The chosen ones; the only one there is need not be chosen."""
+    """Draw the choice and return the chosen ones; a single one needs no choice."""
     with row():
         several = len(documents) > 1 and st.toggle("Choose several", key="choose_several")
         if len(documents) > LISTED_WITHOUT_FIND:

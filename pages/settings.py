@@ -101,7 +101,7 @@ def draw_answers(app: Pincite) -> None:
 
 
 def draw_model(app: Pincite, provider: str) -> str:
-    """The choice among what the provider was found to have."""
+    """Draw the choice among the provider's models and return it."""
     engine, settings, name = app.engines.state(), app.settings.current, f"{provider}_model"
     found = engine.models if engine.provider == provider else ()
     models = list(dict.fromkeys(["", *found, getattr(settings, name)]))

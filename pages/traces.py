@@ -65,7 +65,7 @@ def draw_turn(app: Pincite) -> None:
 
 
 def choose_turn(app: Pincite) -> str:
-    """The id of the turn to look at, from a list of columns; what the address names need not be on its page."""
+    """Return the id of the turn to look at, from a list of columns; what the address names need not be on its page."""
     if not app.turns.lines(most=1):
         st.info("No questions have been asked yet. Each answer leaves a trace here.", icon=":material/account_tree:")
         return ""

@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _wordings(question: str) -> Iterator[str]:
-    """The question, and the same in another word for the most or the least."""
+    """Yield the question, and the same in another word for the most or the least."""
     yield question
     for alike in ALIKE:
         for word in alike:
@@ -73,7 +73,7 @@ def _wordings(question: str) -> Iterator[str]:
 
 
 def _kind(one: Asked, column: Column) -> int:
-    """Whether the answer is the name of the one row with the most, or the least, of the column."""
+    """Return whether the answer is the name of the one row with the most, or the least, of the column."""
     for kind, ends in ((1, column.most), (2, column.least)):
         if len(ends) == 1:
             row = ends[0][1].row
@@ -100,7 +100,7 @@ def _fit(rows: Sequence[Mapping[str, float]], kinds: NDArray[np.int64]) -> Extre
 def _left_out(
     rows: Sequence[Mapping[str, float]], kinds: NDArray[np.int64], tables: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """The chances of each question, by a fit on other tables."""
+    """Return the chances of each question, by a fit on other tables."""
     from sklearn.model_selection import GroupKFold
 
     chances = np.zeros((len(rows), len(KINDS)))

@@ -167,7 +167,7 @@ def _unread(asked: Asked) -> Asked:
 
 
 def _holds(text: str, answers: Iterable[str], question: str) -> bool:
-    """Whether a text says what an answer says beyond the question, or is most of a long one."""
+    """Return whether a text says what an answer says beyond the question, or is most of a long one."""
     said, known = set(content_terms(text)), set(content_terms(question))
     for answer in answers:
         told = set(content_terms(answer))
@@ -268,7 +268,7 @@ def weighed_elsewhere(samples: Sequence[Asked]) -> dict[str, list[tuple[Asked, b
 
 
 def left_out(samples: Sequence[Asked], least: float = MIN_ANSWERED) -> dict[str, Any]:
-    """Each source by models that have seen none of it; of all of them, what is shown against what is right."""
+    """Return each source by models that have seen none of it; of all of them, what is shown against what is right."""
     told = weighed_elsewhere(samples)
     everything = [row for rows in told.values() for row in rows]
     shown, stands = _as_shown(everything, least)
@@ -281,7 +281,7 @@ def left_out(samples: Sequence[Asked], least: float = MIN_ANSWERED) -> dict[str,
 
 
 def _as_shown(rows: Sequence[tuple[Asked, bool, float, float]], least: float) -> tuple[list[float], list[bool]]:
-    """The confidence of each answer or decline, and whether it is right."""
+    """Return the confidence of each answer or decline, and whether it is right."""
     shown = [1 - answered if answered < least else right for _, _, answered, right in rows]
     stands = [not asked.answers if answered < least else right for asked, right, answered, _ in rows]
     return shown, stands

@@ -162,7 +162,7 @@ def _of_one_document() -> Iterator[str]:
 
 
 def _questions(file: Path) -> Iterator[str]:
-    """Those that may be shipped."""
+    """Yield those that may be shipped."""
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
             if row["use"] == "ship":
@@ -238,7 +238,7 @@ def _sentences_left_out(
 
 
 def _left_out(rows: np.ndarray, wishes: np.ndarray, counts: np.ndarray, own: int) -> dict[str, Any]:
-    """The share told right of messages and questions that the fit did not see."""
+    """Return the share told right of messages and questions that the fit did not see."""
     right = _told(rows, wishes, counts) == wishes
     by_wish = {str(wish): round(float(right[:own][wishes[:own] == wish].mean()), 3) for wish in Wish}
     return {

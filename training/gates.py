@@ -152,7 +152,7 @@ def digest(key: str) -> str:
 
 
 def _ranking(rows: Sequence[dict[str, Any]]) -> Weights:
-    """A ranking of cells fitted on these questions."""
+    """Return a ranking of cells fitted on these questions."""
     return fit(
         [
             Asked(

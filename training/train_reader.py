@@ -119,7 +119,7 @@ def _e5() -> E5File:
 def _train(
     training: Sequence[Example], course: Course, checkpoint: Path, until: float, options: argparse.Namespace
 ) -> "tuple[Reader, int, int]":
-    """The reader, the steps done and the steps that it takes; it goes on from the checkpoint."""
+    """Return the reader, the steps done and the steps that it takes; it goes on from the checkpoint."""
     import torch
 
     from training.reader.network import start_from_e5, start_from_minilm
@@ -169,7 +169,7 @@ def _train(
 
 
 def _mean(readers: "Sequence[Reader]") -> "Reader":
-    """The first of them, with the mean of their weights."""
+    """Return the first of them, with the mean of their weights."""
     states = [reader.state_dict() for reader in readers]
     readers[0].load_state_dict({name: sum(state[name] for state in states) / len(states) for name in states[0]})
     return readers[0]

@@ -164,7 +164,7 @@ def _rows(options: argparse.Namespace, source: Source) -> Iterable[Row]:
 
 
 def _crossed(options: argparse.Namespace, rows: Sequence[Row]) -> Iterator[Row]:
-    """A figure that stands once among a document's answers names the same question in each language."""
+    """Yield a figure that stands once among a document's answers names the same question in each language."""
     others = defaultdict[tuple[str, str], list[Row]](list)
     for source in (TRANSLATED, *LANGUAGES_READING):
         if source.name in (PARALLEL, TRANSLATED.name):
@@ -188,7 +188,7 @@ def _crossed(options: argparse.Namespace, rows: Sequence[Row]) -> Iterator[Row]:
 
 
 def _read_rows(options: argparse.Namespace, source: Source) -> Iterator[Row]:
-    """Those that may be shipped: all that answer, or all of the documents that the reader was not trained on."""
+    """Yield those that may be shipped: all that answer, or all of the documents that the reader was not trained on."""
     unseen = options.left_out or options.languages
     with gzip.open(options.directory / source.file, "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
@@ -214,7 +214,7 @@ def _asked(row: Row) -> Asked:
 
 
 def _by_key(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
-    """The rows of each document, in an order that does not depend on the file's."""
+    """Return the rows of each document, in an order that does not depend on the file's."""
     groups: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         groups[row["split_key"]].append(row)

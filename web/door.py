@@ -71,7 +71,7 @@ class Door:
     """The cookie's value."""
 
     def is_ours(self, authority: str, listening: tuple[str, int]) -> bool:
-        """Whether a Host header names exactly this server: a name of ours, or the address that was called.
+        """Return whether a Host header names exactly this server: a name of ours, or the address that was called.
 
         Where other machines can call it, whatever started the server, none is ours without a passphrase.
         """
@@ -228,7 +228,7 @@ def _page(body: str, request: Request, *, status: int, wrong: str = "") -> Respo
 
 
 def _here(request: Request) -> str:
-    """The address that was asked for, without the token and without a host."""
+    """Return the address that was asked for, without the token and without a host."""
     query = [pair for pair in parse_qsl(request.url.query, keep_blank_values=True) if pair[0] != TOKEN]
     return quote("/" + request.scope["path"].lstrip("/")) + (f"?{urlencode(query)}" if query else "")
 
@@ -243,7 +243,7 @@ def _same(given: str, right: str) -> bool:
 
 
 async def _small_body(request: Request) -> str:
-    """The body of a form; nothing where it is longer than one can be or does not come."""
+    """Return the body of a form; nothing where it is longer than one can be or does not come."""
     body = b""
     try:
         async with asyncio.timeout(10):

@@ -100,7 +100,7 @@ class Passphrase:
 
 
 def _hash(text: str, salt: bytes) -> bytes:
-    """The same text typed on another keyboard may come in another normal form."""
+    """Return the same text typed on another keyboard may come in another normal form."""
     return hashlib.scrypt(unicodedata.normalize("NFKC", text.strip()).encode("utf-8", "replace"), salt=salt, **_COST)
 
 

@@ -44,7 +44,7 @@ _LEAVING_SECONDS = 5
 def installed_browser(
     platform: str = sys.platform, environment: Mapping[str, str] = os.environ, apps: Path = Path("/Applications")
 ) -> Path | None:
-    """The first browser that can show an app in a window of its own."""
+    """Return the first browser that can show an app in a window of its own."""
     return next((path for path in _places(platform, environment, apps) if path.is_file()), None)
 
 

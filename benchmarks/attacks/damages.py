@@ -203,7 +203,7 @@ _OF_FOLDERS: dict[str, Damage] = {"missing": _missing, "empty": _empty, "a file"
 
 
 def _plan(template: Template) -> list[tuple[str, Path, Damage]]:
-    """Every damage of every file: kind by kind, so that a short campaign meets all the files."""
+    """Return every damage of every file: kind by kind, so that a short campaign meets all the files."""
     contract = max((template.earlier / "files").glob("*.pdf"))
     whole = ["pincite.db", "checkpoints.db", "settings.json", "pincite-data.json", "ingest.lock"]
     whole += ["pincite.log", f"files/{contract.name}", "models/note.txt"]
@@ -253,7 +253,7 @@ def _attack(name: str, base: Path, damage: Damage, template: Template, place: Pa
 
 
 def _rows(database: Path) -> Rows:
-    """All that people put in or were answered, as SQLite reads it from a copy."""
+    """Return all that people put in or were answered, as SQLite reads it from a copy."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy.db"
         for suffix in ("", "-wal"):
@@ -264,7 +264,7 @@ def _rows(database: Path) -> Rows:
 
 
 def _differs(truth: Rows, place: Path) -> bool:
-    """Whether something of what was there is not there; what was added since does not count."""
+    """Return whether something of what was there is not there; what was added since does not count."""
     try:
         found = _rows(place / "pincite.db")
     except sqlite3.DatabaseError:
@@ -277,7 +277,7 @@ def _pdf_ids(truth: Rows) -> set[str]:
 
 
 def _names(place: Path) -> set[str]:
-    """The hashes of the PDFs that are where the library looks for them."""
+    """Return the hashes of the PDFs that are where the library looks for them."""
     paths = (place / "files").glob("*.pdf") if (place / "files").is_dir() else ()
     return {_digest(path) for path in paths if path.is_file()}
 

@@ -133,7 +133,7 @@ def all_patterns() -> list[Found]:
 
 
 def _module_names() -> list[str]:
-    """Every module that may be imported without drawing a page."""
+    """Return every module that may be imported without drawing a page."""
     names = []
     for part in ("pincite.core", "pincite.pages.components"):
         names += [m.name for m in pkgutil.walk_packages(importlib.import_module(part).__path__, f"{part}.")]
@@ -154,7 +154,7 @@ def _compiled_in(value: object, depth: int = 3) -> Iterator[re.Pattern[Any]]:
 
 
 def _spelled_out(path: Path) -> Iterator[tuple[int, str | bytes, int]]:
-    """The literal patterns of calls of ``re``; of an f-string the fixed parts with a word in each gap."""
+    """Yield the literal patterns of calls of ``re``; of an f-string the fixed parts with a word in each gap."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
             continue
@@ -210,7 +210,7 @@ class _Text:
 
 
 def _pumps(tree: Any, before: str) -> Iterator[tuple[str, str]]:
-    """Each repetition of a tree, as (what leads to it, what it repeats)."""
+    """Yield each repetition of a tree, as (what leads to it, what it repeats)."""
     prefix = before
     for code, value in tree:
         if code in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
@@ -414,7 +414,7 @@ def _seconds(call: Callable[[str], object], text: str) -> float:
 
 
 def functions() -> dict[str, Callable[[str], object]]:
-    """The functions that take text from a document, a person or a model, each as a function of one text."""
+    """Return the functions that take text from a document, a person or a model, each as a function of one text."""
     page = "The tenant pays a rent of $1,200 within 30 days. The landlord may end the lease on 4 May 2021."
     info = PdfInfo(1, (), {})
     item = Evidence(1, Passage("d:0:0", "d", 0, "1", page, 0, len(page)), "d.pdf", {"reranked": 1.0})

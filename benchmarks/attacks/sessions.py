@@ -122,7 +122,7 @@ def _askers(pincite: Pincite, words: Sequence[str]) -> list[Asker]:
 
 
 def _ask(pincite: Pincite, asker: Asker, wave: int, gate: threading.Barrier) -> bool:
-    """Whether the question was answered, from the session's own document where it was answered at all."""
+    """Return whether the question was answered, from the session's own document where it was answered at all."""
     gate.wait(TURN_SECONDS)
     question = QUESTIONS[wave % len(QUESTIONS)]
     try:

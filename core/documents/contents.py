@@ -36,6 +36,6 @@ def with_contents(text: str, blocks: Sequence[Block], page_index: int, page_coun
 
 
 def _entry(line: str) -> re.Match[str] | None:
-    """The page at the end of a line that has words, and between its first and its last cell no figure."""
+    """Return the page at the end of a line that has words, and between its first and its last cell no figure."""
     figures = (any(map(str.isdigit, cell)) and not any(map(str.isalpha, cell)) for cell in line.split("\t")[1:-1])
     return _PAGE.search(line) if any(map(str.isalpha, line)) and not any(figures) else None

@@ -84,7 +84,7 @@ def _stated(caption: str, corner: Heading) -> tuple[str, int]:
 
 @lru_cache(maxsize=16384)
 def period_of(text: str) -> str:
-    """The dates and years that a head names, as printed; "" where it names none."""
+    """Return the dates and years that a head names, as printed; "" where it names none."""
     return ", ".join(quantity.text.strip() for quantity in quantities(text) if quantity.kind == "date")
 
 
@@ -122,7 +122,7 @@ def _head_rows(grid: Grid, row_count: int, column_count: int) -> int:
 
 
 def _head_columns(cells: Sequence[Cell], column_count: int, head_rows: int) -> int:
-    """The columns of words before the first column of figures; one where there are no columns of figures."""
+    """Return the columns of words before the first column of figures; one where there are no columns of figures."""
     body = [cell for cell in cells if cell.row >= head_rows and cell.text]
     figures = Counter(cell.column for cell in body if _is_figure(cell) or (cell.column and _is_day(cell)))
     filled = Counter(cell.column for cell in body)
@@ -132,7 +132,7 @@ def _head_columns(cells: Sequence[Cell], column_count: int, head_rows: int) -> i
 
 
 def _said(grid: Grid, row: int, column_count: int) -> list[Cell]:
-    """The row's cells behind its label."""
+    """Return the row's cells behind its label."""
     return [cell for column in range(1, column_count) if (cell := grid.get((row, column))) and cell.text]
 
 
@@ -167,7 +167,7 @@ def _dated(columns: tuple[Heading, ...], caption: str) -> tuple[Heading, ...]:
 
 
 def _rows(grid: Grid, row_count: int, column_count: int, head_rows: int, head_columns: int) -> tuple[Heading, ...]:
-    """The headings of the rows: a row of a label alone opens a group, which a row further left or a total ends.
+    """Return the headings of the rows: a row of a label alone opens a group, which a row further left or a total ends.
 
     Of several columns of labels the last names the row, those before it are groups.
     """
@@ -209,7 +209,7 @@ def _leave(groups: list[_Group], left: float, *, opens: bool) -> None:
 
 
 def _is_total(grid: Grid, row: int, column_count: int, head_rows: int, label: str) -> bool:
-    """Every figure of the row is the sum of those above it, as far up as one and the same row."""
+    """Return whether every figure of the row is the sum of those above it, up to the same row."""
     if label.lower().startswith("total"):
         return True
     figures = [(column, cell.value) for column in range(1, column_count) if (cell := grid.get((row, column)))]

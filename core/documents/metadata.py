@@ -100,7 +100,7 @@ def _own_title(info: PdfInfo) -> str | None:
 
 
 def _page_title(pages: Sequence[Page]) -> str | None:
-    """The largest heading of the first page that has one."""
+    """Return the largest heading of the first page that has one."""
     for page in pages:
         form = _FORM.search(page.text)
         about = form.end() if form else 0
@@ -144,7 +144,7 @@ def _type(text: str) -> str | None:
 
 
 def _company(text: str) -> str | None:
-    """The organisation named first near the top of the pages, else the one named most often, twice or more."""
+    """Return the organisation named first near the top of the pages, else the one named most often, twice or more."""
     names: Counter[str] = Counter()
     for match in _COMPANY.finditer(text):
         name = " ".join(match.group(1).split()).strip(" ,")

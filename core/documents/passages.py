@@ -59,7 +59,7 @@ class Splitter:
         self._coming = deque(sorted(outline, key=lambda entry: entry.page_index))
 
     def split(self, page: Page) -> list[Passage]:
-        """The passages of the next page; those between may be left out, but not their outline entries."""
+        """Return the passages of the next page; those between may be left out, but not their outline entries."""
         while self._coming and self._coming[0].page_index < page.page_index:
             entry = self._coming.popleft()
             self._trail.enter(entry.title, entry.level)
@@ -132,7 +132,7 @@ def _placed(entries: Sequence[OutlineEntry], text: str, pieces: Sequence[_Piece]
 
 
 def _is_title(text: str, wanted: str) -> bool:
-    """The first line, or the first two, says the title, with a number before it or not."""
+    """Return whether the first line, or the first two, are the title, with or without a number."""
     lines = [_letters(line) for line in text.split("\n", 2)[:2]]
     return bool(wanted) and any(
         line.endswith(wanted) and _NUMBERING.fullmatch(line, 0, len(line) - len(wanted))

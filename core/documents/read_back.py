@@ -69,7 +69,7 @@ class OwnText:
         self._flat = "".join(words)
 
     def holds(self, text: str) -> bool:
-        """Whether the words follow each other in the file, whatever their spaces, hyphens and marks of notes."""
+        """Return whether the words follow each other in the file, whatever their spaces, hyphens and marks of notes."""
         return any(map(self._holds, {plain(text), plain(_RAISED.sub("", text))}))
 
     def _holds(self, words: str) -> bool:
@@ -92,7 +92,7 @@ def compare_with_own_text(page: Page, start: int, end: int, own: OwnText) -> Rea
 
 
 def _drawn(page: Page) -> list[Word]:
-    """The words that the page's picture shows as such: no comments, and not what stands for a box."""
+    """Return the words that the page's picture shows as such: no comments, and not what stands for a box."""
     comments = [block for block in page.blocks if block.kind is BlockKind.COMMENT]
     return [
         word
@@ -138,7 +138,7 @@ def _line(page: Page, words: Sequence[Word], upright: bool) -> ReadLine:
 
 
 def _with_marks(page: Page, words: Sequence[Word], box: Box) -> str:
-    """The words and the marks of notes among them, from left to right."""
+    """Return the words and the marks of notes among them, from left to right."""
     marks = [item for item in page.hidden if item.reason is HiddenReason.MARK and _is_within(item.box, box)]
     if not marks:
         return ""
@@ -152,7 +152,7 @@ def _is_within(mark: Box, line: Box) -> bool:
 
 
 def _goes_on(line: Sequence[Word], word: Word, upright: bool) -> bool:
-    """Whether a word stands behind the last of a line, on the side to which the line runs."""
+    """Return whether a word stands behind the last of a line, on the side to which the line runs."""
     last = line[-1].box
     if not _level(last, word.box, upright):
         return False

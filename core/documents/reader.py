@@ -178,7 +178,7 @@ class ProcessReader:
         return lines
 
     def own_text(self, path: Path) -> list[str]:
-        """The paragraphs of the Word file that a PDF was made of (see PageReader)."""
+        """Return the paragraphs of the Word file that a PDF was made of (see PageReader)."""
         lines: list[str] = self._single(path, do="own_text")
         return lines
 

@@ -1,4 +1,4 @@
-"""Finds the tables of pages as they are stored: by their rows, and by where the words of each cell stand.
+"""Find the tables of stored pages by their rows and by the positions of the words in each cell.
 
 Made anew whenever they are asked for, in milliseconds a page: nothing of them is kept that could go out of step.
 """
@@ -22,11 +22,11 @@ from pincite.core.text.numbers import printed_figure
 _MAX_CAPTION_LINES = 3
 _MAX_CAPTION_LINE = 200
 _SAME_COLUMN = 0.02
-"""Of the page's width."""
+"""As a share of the page width."""
 _MAX_LINES_ABOVE = 6
-"""Among which the periods of a table are looked for whose own rows say none."""
+"""Lines above a table that are searched for its periods, if its rows have none."""
 _MIDDLE = 0.1
-"""How far, of the width of the columns, what stands in their middle may be off it."""
+"""Maximum distance of a centred cell from the middle, as a share of the column width."""
 _CELL = re.compile(r"[^\t\n]+")
 _WORD = re.compile(r"\S+")
 _THREE_DIGITS = re.compile(r"\d{3}")
@@ -38,21 +38,21 @@ class _RowOfCells:
     cells: list[Cell]
     heads: str
     ruled: bool = False
-    """Its cells have their places, as rules are drawn around them."""
+    """Whether the cells have positions from drawn rules."""
 
 
 @dataclass(slots=True)
 class _TableDraft:
-    """Rows that stand under each other, and the lines above them."""
+    """Consecutive rows, and the lines above them."""
 
     caption: list[str]
     opening: list[Cell] | None = None
-    """Where it opens the page: the cells of a heading before it, which may be a group of a table that goes on."""
+    """For rows at the top of a page: the cells of a heading before them, which may be a group of a continued table."""
     rows: list[_RowOfCells] = field(default_factory=list)
 
 
 def find_tables(document_id: str, pages: Iterable[Page]) -> tuple[Table, ...]:
-    """The tables of pages in order; one that goes on from the page before takes that one's heads, caption and unit."""
+    """Return the tables of pages in order; a continued table has the heads, caption and unit of the page before."""
     found: list[Table] = []
     last_page, open_table = -2, None
     for page in pages:
@@ -71,7 +71,7 @@ def find_tables(document_id: str, pages: Iterable[Page]) -> tuple[Table, ...]:
 
 
 def _drafts(page: Page) -> Iterator[_TableDraft]:
-    """Runs of table rows; other heads begin a new table, the same heads go on with the last."""
+    """Yield runs of table rows; different heads begin a new table, the same heads continue the last one."""
     body = [block for block in page.blocks if block.kind not in FURNITURE]
     places = _Places(page)
     lines: list[Block] = []
@@ -101,7 +101,7 @@ def _drafts(page: Page) -> Iterator[_TableDraft]:
 
 
 def _stands_under(table: Table, above: Table) -> bool:
-    """Whether the figures of a table without heads stand under those of the one above it."""
+    """Return whether the figures of a table without heads are aligned with those of the table above it."""
     edges, over = _right_edges(table), _right_edges(above)
     if len(table.columns) != len(above.columns) or not edges:
         return False
@@ -109,7 +109,7 @@ def _stands_under(table: Table, above: Table) -> bool:
 
 
 def _right_edges(table: Table) -> dict[int, float]:
-    """Where the figures of each column end, in the middle of all."""
+    """Return the median right edge of the figures in each column."""
     ends = dict[int, list[float]]()
     for cell in table.body:
         if cell.value is not None and cell.box:
@@ -120,7 +120,7 @@ def _right_edges(table: Table) -> dict[int, float]:
 def _opened(
     page: Page, places: "_Places", lines: Sequence[Block], row: _RowOfCells, opening: list[Cell] | None
 ) -> _TableDraft:
-    """A table that begins: a line of periods among those above, and what stands below it, are its first rows."""
+    """Begin a table: its first rows are a line of periods above it and the lines below that one."""
     above = lines[-_MAX_LINES_ABOVE:]
     texts = [page.text[line.start : line.end] for line in above]
     heads = [at for at, text in enumerate(texts) if _over(text, row)] if not row.heads and not row.ruled else []
@@ -134,14 +134,14 @@ def _opened(
 
 
 def _over(text: str, row: _RowOfCells) -> bool:
-    """Whether a line gives a period for each figure of the row below."""
+    """Return whether a line has a period for each figure of the row below."""
     figures = sum(printed_figure(cell.text) is not None for cell in row.cells)
     cells = [cell.group() for cell in _CELL.finditer(text)]
     return 1 < figures <= len(cells) <= figures + 1 and all(map(period_of, cells[-figures:]))
 
 
 def _caption(lines: Sequence[str]) -> list[str]:
-    """The short lines just above."""
+    """Return the short lines directly above."""
     kept: list[str] = []
     for line in reversed(lines):
         if len(line) > _MAX_CAPTION_LINE or len(kept) == _MAX_CAPTION_LINES:
@@ -151,7 +151,7 @@ def _caption(lines: Sequence[str]) -> list[str]:
 
 
 class _Places:
-    """Where the stretches of a page's text stand."""
+    """Positions of spans of a page's text."""
 
     def __init__(self, page: Page) -> None:
         words = PackedWords.of(page.words)
@@ -171,7 +171,7 @@ class _Places:
         return Cell(0, 0, self._text[start:end], start, end, self._box(start, end))
 
     def _figures(self, start: int, end: int) -> list[tuple[int, int]]:
-        """Part figures that stand so near each other that they were read as one cell; "1 234" stays one."""
+        """Split a cell into the figures that were read as one because they are close; "1 234" stays one."""
         words = [match.span() for match in _WORD.finditer(self._text, start, end)]
         texts = [self._text[first:last] for first, last in words]
         if len(words) < 2 or all(map(_THREE_DIGITS.fullmatch, texts[1:])) or not all(map(printed_figure, texts)):
@@ -189,7 +189,7 @@ class _Places:
 
 
 def _table(draft: _TableDraft, above: Table | None) -> Table | None:
-    """None where the rows have no columns after all, or their places are not known."""
+    """Return None if the rows have no columns or unknown positions."""
     if draft.rows[0].ruled:
         return _ruled(draft, above)
     rows = [row.cells for row in draft.rows]
@@ -219,7 +219,7 @@ def _turned(box: Box, *, down: bool) -> Box:
 
 
 def _fits(table: Table) -> bool:
-    """Say whether the places of the cells on the page bear out their rows, columns and heads.
+    """Return whether the positions of the cells on the page agree with their rows, columns and heads.
 
     No two cells share a place, each row reads from left to right along one line, and each head is above its column.
     """
@@ -239,12 +239,12 @@ def _is_above(head: Cell, table: Table) -> bool:
 
 
 def _beside(one: Box | None, other: Box | None) -> bool:
-    """Say whether the second box is to the right of the first, in the same line."""
+    """Return whether the second box is to the right of the first, in the same line."""
     return not one or not other or (one.left < other.left and one.top < other.bottom and other.top < one.bottom)
 
 
 def _aligned(draft: _TableDraft, rows: list[list[Cell]], above: Table | None) -> Table | None:
-    """Return a table whose cells have their places from where they are on the page."""
+    """Return a table whose cells are placed by their positions on the page."""
     columns = _columns(rows)
     if len(columns) < 2:
         return None
@@ -260,7 +260,7 @@ def _aligned(draft: _TableDraft, rows: list[list[Cell]], above: Table | None) ->
 
 
 def _ruled(draft: _TableDraft, above: Table | None) -> Table | None:
-    """Return a table whose rules say where each cell is; one that goes on has the heads of the one before."""
+    """Return a table whose cells are placed by rules; a continued table has the heads of the one before."""
     cells = [one for row in draft.rows for cell in row.cells for one in _in_each_row(cell)]
     width = max(cell.column + cell.columns for cell in cells)
     heads = max((row.cells[0].row + 1 for row in draft.rows if not row.heads), default=0)
@@ -277,12 +277,12 @@ def _ruled(draft: _TableDraft, above: Table | None) -> Table | None:
 
 
 def _in_each_row(cell: Cell) -> Iterator[Cell]:
-    """Yield the cell once for every row that it covers: what it says holds for each."""
+    """Yield the cell once for every row that it spans."""
     return (replace(cell, row=cell.row + behind, rows=1) for behind in range(cell.rows))
 
 
 def _as_going_on(table: Table, above: Table) -> Table:
-    """A table that repeats the heads of the one before is the same table, with its caption and unit."""
+    """Continue the table before, with its caption and unit, if a table repeats its heads."""
     if not table.head_rows or [one.path for one in table.columns] != [one.path for one in above.columns]:
         return table
     unit, scale = table.unit or above.unit, table.scale or above.scale
@@ -298,7 +298,7 @@ def _cells(rows: Sequence[list[Cell]], columns: Sequence[tuple[float, float]], h
 
 
 def _columns(rows: Sequence[Sequence[Cell]]) -> list[tuple[float, float]]:
-    """Left and right edges of the columns: those of the row with most cells, widened and added to by the others."""
+    """Return the left and right edges of the columns: those of the row with most cells, extended by the others."""
     several = sorted((cells for cells in rows if len(cells) > 1), key=lambda cells: -len(cells))
     columns: list[tuple[float, float]] = []
     for cells in several:
@@ -321,7 +321,7 @@ def _edges(cell: Cell) -> tuple[float, float]:
 
 
 def _mended(rows: Sequence[list[Cell]], columns: Sequence[tuple[float, float]]) -> Iterator[list[Cell]]:
-    """Join a label that runs over two lines: one that stands alone, and goes on in lower case on the next line."""
+    """Join a label over two lines: one alone in its row, continued in lower case on the next line."""
     held: Cell | None = None
     for cells, following in pairwise([*rows, []]):
         first = cells[0]
@@ -344,7 +344,7 @@ def _joined(first: Cell, second: Cell) -> Cell:
 def _placed(
     cells: Sequence[Cell], row: int, columns: Sequence[tuple[float, float]], below: Sequence[Cell] | None
 ) -> Iterator[Cell]:
-    """Give each cell its row and column; heads, which have a row ``below``, share out the columns."""
+    """Assign a row and column to each cell; heads, which have a row ``below``, divide the columns."""
     under = [(own[0], own[-1]) for own in _under(cells, columns)]
     labels = int(below is not None and bool(under) and under[0][0] == 0)
     if below is not None:
@@ -356,7 +356,7 @@ def _placed(
 
 
 def _under(cells: Sequence[Cell], columns: Sequence[tuple[float, float]]) -> Iterator[list[int]]:
-    """The columns that each cell overlaps, else the nearest; each further right than the one before."""
+    """Return the columns that each cell overlaps, else the nearest, from left to right."""
     taken = -1
     for cell in cells:
         left, right = _edges(cell)
@@ -370,7 +370,7 @@ def _under(cells: Sequence[Cell], columns: Sequence[tuple[float, float]]) -> Ite
 
 
 def _repeated(count: int, columns: Sequence[tuple[float, float]], below: Sequence[Cell]) -> list[tuple[int, int]]:
-    """Return the spans of heads over a row that says the same below each of them: "2026, 2025, 2026, 2025"."""
+    """Return the spans of heads over a row that repeats below each of them: "2026, 2025, 2026, 2025"."""
     texts = [cell.text for cell in below[-(len(columns) - 1) :]]
     each = len(texts) // max(count, 1)
     if count < 2 or each < 2 or each * count != len(columns) - 1 or texts != texts[:each] * count:

@@ -61,17 +61,17 @@ class AnswerPart:
 
 
 def engine_declines(parts: Sequence[AnswerPart]) -> bool:
-    """Whether the engine says how sure it is that nothing answers; what it quotes then is no answer."""
+    """Return whether the engine says how sure it is that nothing answers; what it quotes then is no answer."""
     return bool(parts) and parts[0].kind is PartKind.DECLINE and parts[0].probability is not None
 
 
 def is_prose(parts: Sequence[AnswerPart]) -> bool:
-    """Whether a language model or a person wrote any of it."""
+    """Return whether a language model or a person wrote any of it."""
     return any(part.kind is PartKind.PROSE and part.text.strip() for part in parts)
 
 
 def lists_passages(parts: Sequence[AnswerPart]) -> bool:
-    """Whether passages are shown as evidence, and nothing is answered."""
+    """Return whether passages are shown as evidence, and nothing is answered."""
     return bool(parts) and parts[0].kind is PartKind.EVIDENCE and not is_prose(parts)
 
 

@@ -47,7 +47,7 @@ def to_json(value: Any, kind: Any = None) -> str:
 
 
 def storable_as_json(value: Any) -> bool:
-    """Whether a value, whatever it is, can be stored and read again."""
+    """Return whether a value, whatever it is, can be stored and read again."""
     try:
         to_json(value, Any)
     except StorageError:
@@ -56,7 +56,7 @@ def storable_as_json(value: Any) -> bool:
 
 
 def to_plain(value: Any) -> Any:
-    """The value as JSON-ready dicts, lists, strings and numbers."""
+    """Return the value as JSON-ready dicts, lists, strings and numbers."""
     return _adapter(type(value)).dump_python(value, mode="json")
 
 

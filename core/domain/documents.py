@@ -28,7 +28,7 @@ class Box:
 
     @classmethod
     def around(cls, boxes: Iterable["Box"]) -> "Box | None":
-        """The smallest that holds them all; None around nothing."""
+        """Return the smallest that holds them all; None around nothing."""
         edges = list(zip(*((box.left, box.top, box.right, box.bottom) for box in boxes), strict=True))
         return cls(min(edges[0]), min(edges[1]), max(edges[2]), max(edges[3])) if edges else None
 
@@ -276,7 +276,7 @@ CONTRACT = "contract"
 
 
 def bare_name(name: str) -> str:
-    """The name of a document without the ending of its format."""
+    """Return the name of a document without the ending of its format."""
     return next((name[: -len(ending)] for ending in ENDINGS if name.casefold().endswith(ending)), name)
 
 
@@ -393,12 +393,12 @@ def embedding_key(passage: Passage) -> bytes:
 
 
 def document_of(passage_id: str) -> str:
-    """The document that a passage's id belongs to."""
+    """Return the document that a passage's id belongs to."""
     return passage_id.partition(":")[0]
 
 
 def page_of(passage_id: str) -> PageKey:
-    """The document and the page position that a passage's id belongs to."""
+    """Return the document and the page position that a passage's id belongs to."""
     document_id, page_index, _ = passage_id.rsplit(":", 2)
     return document_id, int(page_index)
 

@@ -50,7 +50,7 @@ PIECE = "part "
 
 
 def piece_score(number: int) -> str:
-    """The name of the score that says what a passage is worth for one piece of a plan."""
+    """Return the name of the score that says what a passage is worth for one piece of a plan."""
     return f"{PIECE}{number + 1}"
 
 
@@ -109,7 +109,7 @@ class Candidate:
     scores: Mapping[str, float] = field(default_factory=dict)
 
     def scored(self, **scores: float) -> "Candidate":
-        """The same with more scores."""
+        """Return the same with more scores."""
         return replace(self, scores={**self.scores, **scores})
 
 

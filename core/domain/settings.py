@@ -180,7 +180,7 @@ class Settings(Choices):
     data_dir: Path
 
     def but(self, **values: Any) -> "Settings":
-        """The same with other values. Raises SettingsError."""
+        """Return the same with other values. Raises SettingsError."""
         return Settings(**dict(self) | values)
 
     def may_send(self, address: str) -> bool:
@@ -232,7 +232,7 @@ class _InForce(BaseSettings, Choices):
 
 
 def variable_of(name: str) -> str:
-    """The variable that sets this and is set now, else nothing."""
+    """Return the variable that sets this and is set now, else nothing."""
     variable = f"{VARIABLES}{name.upper()}"
     return variable if variable in os.environ else ""
 
@@ -254,7 +254,7 @@ _ADDRESS = re.compile(
 
 
 def server_address(text: str) -> str:
-    """The address in full, as it is connected to: scheme://host:port/path. Raises SettingsError.
+    """Return the address in full, as it is connected to: scheme://host:port/path. Raises SettingsError.
 
     Names of users, as in http://127.0.0.1@elsewhere, are refused: they make an address look like another.
     """

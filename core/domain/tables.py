@@ -81,7 +81,7 @@ class Table:
         return self.confidence > DOUBTED
 
     def measure(self, cell: Cell) -> tuple[str, int]:
-        """The cell's unit and scale: its own, else its row's, else its column's, else the table's."""
+        """Return the cell's unit and scale: its own, else its row's, else its column's, else the table's."""
         row, column = self.rows[cell.row], self.columns[cell.column]
         unit = cell.unit or row.unit or column.unit or self.unit
         if unit == "%":

@@ -80,7 +80,7 @@ def sealed(content: bytes) -> bytes:
 
 
 def _added(writer: PdfWriter, key: PageKey, exhibit: Exhibit, opened: Callable[[Path], PdfReader]) -> int | None:
-    """The position at which the page stands in the binder; None where it cannot be copied."""
+    """Return the position at which the page stands in the binder; None where it cannot be copied."""
     if exhibit.path is None or exhibit.page is None:
         return None
     try:
@@ -151,7 +151,7 @@ def drawable(text: str) -> str:
 
 
 def cover_of(manifest: Manifest) -> bytes:
-    """The first pages of a binder, as a PDF."""
+    """Return the first pages of a binder, as a PDF."""
     from reportlab.lib.pagesizes import A4
     from reportlab.lib.styles import ParagraphStyle
     from reportlab.lib.units import mm
@@ -190,7 +190,7 @@ def cover_of(manifest: Manifest) -> bytes:
 
 
 def _lines(answer: ToldAnswer) -> Iterable[str]:
-    """The answer's paragraphs, each part followed by the numbers that it cites and by how it was computed."""
+    """Return the answer's paragraphs, each part followed by the numbers that it cites and by how it was computed."""
     text = "".join(
         part.text
         + (f" [{', '.join(map(str, part.citations))}]" if part.citations else "")
@@ -201,7 +201,7 @@ def _lines(answer: ToldAnswer) -> Iterable[str]:
 
 
 def _sources(answer: ToldAnswer, style: str) -> Iterator[tuple[int, str, str]]:
-    """The number of each source, where it is, and what is quoted of it."""
+    """Yield the number of each source, where it is, and what is quoted of it."""
     groups = [list(group) for _, group in groupby(answer.citations, lambda place: (place.number, place.page))]
     notes = cited([(group[0].number, group[0]) for group in groups], CitationStyle(style))
     for note, (place, *rest) in zip(notes, groups, strict=True):

@@ -130,7 +130,7 @@ def manifest_of(turns: Sequence[Turn], exhibits: Exhibits, style: str) -> Manife
 
 
 def bound(manifest: Manifest, places: Mapping[PageKey, int]) -> Manifest:
-    """The same, each citation with the position of its page in a binder."""
+    """Return the same, each citation with the position of its page in a binder."""
     answers = (
         replace(answer, citations=tuple(replace(c, binder_page_index=places.get(c.page)) for c in answer.citations))
         for answer in manifest.answers

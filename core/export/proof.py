@@ -68,7 +68,7 @@ def prove(file: Path, sources: Sequence[Path], reader: PageReader) -> Iterator[O
 
 
 def _as_pdf(path: Path, reader: PageReader, folder: Path) -> Path:
-    """The source; of another format than PDF, what is read of it, under the same name in a folder of its own."""
+    """Return the source; of another format than PDF, what is read of it, under the same name in a folder of its own."""
     with suppress(DocumentError):  # of what cannot be read, each of its pages is reported
         try:
             reader.open(path)
@@ -140,7 +140,7 @@ def _in_source(place: PinCite, path: Path | None, read: Read) -> Outcome:
 
 
 def _read(reader: PageReader, path: Path, page_index: int) -> Page:
-    """A page as it can be seen, recognised where the file has no text of it; empty where it cannot be read."""
+    """Return a page as it can be seen, recognised where the file has no text of it; empty where it cannot be read."""
     with suppress(PinciteError, OSError):
         page = next(iter(reader.read(path, [page_index])))
         return page if page.status is PageStatus.TEXT else next(iter(reader.recognise(path, [page_index])))
@@ -150,7 +150,7 @@ def _read(reader: PageReader, path: Path, page_index: int) -> Page:
 def _marked_in_binder(
     place: PinCite, marks: Sequence[Sequence[Box]], alone: Path, source: Path | None, read: Read
 ) -> Outcome:
-    """Whether the words under a highlight of the copied page are the quotation.
+    """Return whether the words under a highlight of the copied page are the quotation.
 
     Where they must be recognised, the source's page is read if it is there: that copy and source look alike is checked
     apart, and recognition reads the same picture the same way, but not always its copy.
@@ -188,7 +188,7 @@ def _lies_in(word: Box, mark: Box) -> bool:
 
 
 def _texts(pdf: Path | io.BytesIO) -> list[str]:
-    """The text of each page as pdfium has it, without white space; none where it cannot be read."""
+    """Return the text of each page as pdfium has it, without white space; none where it cannot be read."""
     with suppress(PdfiumError), closing(PdfDocument(pdf)) as document:
         return [_flat(page.get_textpage().get_text_range()) for page in document]
     return []

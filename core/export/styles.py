@@ -21,7 +21,7 @@ class CitationStyle(StrEnum):
 
 
 def plain(place: PinCite) -> str:
-    """The file's name and the page as it is printed, with the page of the file where that differs."""
+    """Return the file's name and the page as it is printed, with the page of the file where that differs."""
     position = f"page {place.page_index + 1} of the file"
     printed = place.page_label in ("", str(place.page_index + 1))
     return f"{place.source.name}, {position if printed else f'p. {place.page_label} ({position})'}"

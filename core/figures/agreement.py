@@ -73,20 +73,20 @@ class Question:
         self.years_in_order = tuple(dict.fromkeys(q.year for q in quantities(text) if q.kind == "date" and q.year))
 
     def names(self, text: str) -> int:
-        """The bits of a text's terms where all of them are the question's own words; else none."""
+        """Return the bits of a text's terms where all of them are the question's own words; else none."""
         found = self.match(text)
         return found.bits if found.said == 1 else 0
 
     def says(self, text: str) -> int:
-        """The bits of a text's terms that the question says."""
+        """Return the bits of a text's terms that the question says."""
         return self.match(text).bits
 
     def holds_all(self, *texts: str) -> bool:
-        """Whether the texts say every term of the question but "how much"."""
+        """Return whether the texts say every term of the question but "how much"."""
         return self._needed == _all(self.match(text).bits for text in texts) & self._needed
 
     def _shared(self, bits: int) -> float:
-        """The weight of these terms, as a share of the question's."""
+        """Return the weight of these terms, as a share of the question's."""
         weights = (weight for number, weight in enumerate(self._weights) if bits >> number & 1)
         return min(1.0, sum(weights) / self._whole)
 
@@ -107,7 +107,7 @@ def weight_of(term: str) -> float:
 
 
 def measure(question: Question, tables: Sequence[Table]) -> tuple[list[Place], Matrix]:
-    """The cells that may answer, and their measures in the order of NAMES."""
+    """Return the cells that may answer, and their measures in the order of NAMES."""
     places, rows = list[Place](), list[list[float]]()
     for number, table in enumerate(tables):
         for cell, values in _measured(question, table):

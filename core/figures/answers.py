@@ -1,4 +1,4 @@
-"""What tables say to a question: the cell that it asks for, or what it wants computed, and how likely that is right."""
+"""Answer a question from tables: with the cell that it asks for or a computed figure, and the probability."""
 
 import re
 import unicodedata
@@ -39,29 +39,29 @@ MAX_RIVALS = 2
 _WHERE_TO_LOOK = re.compile(r"^[^?,\d]{1,200},\s{1,4}(?=(?:what|how|which)\b)", re.IGNORECASE)
 _HOW_TO_SAY = re.compile(r"\s?\((?:in|round|rounded|expressed|using|answer)\b[^()]{0,120}\)", re.IGNORECASE)
 MIN_FIGURE_PROBABILITY = 0.5
-"""From this probability on that something stated is right, nobody is told what a formula lacks."""
+"""Minimum probability of a statement from which missing operands of a formula are not reported."""
 OF_A_TRADE = 0.5
-"""The most that a formula of a trade can be sure of: it has several definitions, and no labelled data weigh which."""
+"""Maximum probability of a domain-specific formula: it has several definitions, and no labelled data decide which."""
 ADDRESSED = 0.92
-"""That a cell is right whose row and column say all that a question asks, and whose row says no more: 79 of 81 cases of
-open questions were (`python -m training gates`), and so few show no more."""
+"""Probability of a cell whose row and column match the whole question, and whose row has no other words: 79 of 81
+cases of open questions were (`python -m training gates`), and so few show no more."""
 MARKED = 0.55
-"""Of a tick or a cross whose row and column a question for yes or no names: no answer, and the first that is shown."""
+"""Probability of a tick or cross whose row and column a yes-or-no question names: listed first, not an answer."""
 _MARK = re.compile(r"\b(?:CHECK MARK|CROSS MARK|BALLOT|MULTIPLICATION X|SALTIRE)\b")
 ADDRESSED_WORDS, CROSSED = 0.85, 0.5
-"""The same of a cell of words, of which 22 of 25 were, and where most of a question is said so, 27 of 57."""
+"""The same for a cell of words (22 of 25 were right), and if most of the question matches (27 of 57)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """``stated``: what answers, likeliest first; ``missing``: what the tables lack to compute what is asked."""
+    """``stated``: the answers, likeliest first; ``missing``: the operands that the tables lack."""
 
     stated: tuple[Stated, ...] = ()
     missing: str = ""
 
 
 def asking(text: str) -> str:
-    """The sentences that ask, where any do, without what only tells where to look and how to answer."""
+    """Return the sentences that ask, if any, without instructions on where to look and how to answer."""
     sentences = [text[span.start : span.end] for span in split_sentences(text)]
     asked = " ".join(sentence for sentence in sentences if sentence.rstrip().endswith("?")) or text
     return _HOW_TO_SAY.sub("", _WHERE_TO_LOOK.sub("", asked)) or text
@@ -76,7 +76,7 @@ def analyse(
     formulas: Formulas | None = None,
     draws: bool = False,
 ) -> Analysis:
-    """State the cell that is asked for, and what follows from cells by the question's form or by a trade's formula.
+    """State the cell that is asked for, and what is computed by the question's form or a domain-specific formula.
 
     ``draws``: a chart is asked for, so that a row over its periods or a column is looked for first. Nothing that is
     stated is surer than the structure of its tables.
@@ -87,7 +87,7 @@ def analyse(
 
 
 def _structure(stated: Stated, tables: Sequence[Table]) -> float:
-    """Return the least confidence of the tables that what is stated is from."""
+    """Return the minimum structure confidence of the tables that a statement uses."""
     own = {(one.document_id, one.page_index, one.start) for one in stated.figures}
     if stated.cell:
         own.add((stated.cell.document_id, stated.cell.page_index, stated.cell.start))
@@ -148,12 +148,12 @@ def _analysis(
 
 
 def _prints(stated: Stated, formula: Formula) -> bool:
-    """Whether what was computed is of rows that are themselves called by the formula's name."""
+    """Return whether a computed figure uses rows that have the formula's own name."""
     return all(any(name in figure.label.casefold() for name in formula.names) for figure in stated.figures)
 
 
 def parts_of(stated: Stated, evidence: Sequence[Evidence]) -> tuple[AnswerPart, ...]:
-    """The statement as a part of an answer that cites a passage of each page which holds its figures.
+    """Return the statement as an answer part that cites a passage of each page with its figures.
 
     Behind it the figures that could be meant as well, without a probability. Nothing where one of the statement's pages
     has no passage among the evidence: what cannot be cited is not said.
@@ -168,7 +168,7 @@ def parts_of(stated: Stated, evidence: Sequence[Evidence]) -> tuple[AnswerPart, 
 
 
 def _quoted(cell: CellOfWords, probability: float, evidence: Sequence[Evidence]) -> tuple[AnswerPart, ...]:
-    """The cell, then the rows that prove it, as they stand, where one passage holds its own; else nothing."""
+    """Return the cell, then the rows that prove it, verbatim, if one passage contains them; else nothing."""
     for item in evidence:
         passage = item.passage
         own = [row for row in cell.rows if passage.start <= row[0] and row[1] <= passage.end]
@@ -180,7 +180,7 @@ def _quoted(cell: CellOfWords, probability: float, evidence: Sequence[Evidence])
 
 
 def _words(item: Evidence, span: tuple[int, int], kind: PartKind) -> AnswerPart:
-    """The words of a span of the page, as they stand in its passage."""
+    """Return the words of a span of the page, verbatim from its passage."""
     start, end = (at - item.passage.start for at in span)
     return AnswerPart(item.passage.text[start:end], (item.number,), kind, start)
 
@@ -198,7 +198,7 @@ def _part(
 
 
 def _best_passage(page: PageKey, figures: Sequence[Figure], evidence: Sequence[Evidence]) -> int | None:
-    """The number of the page's passage that holds most of the figures."""
+    """Return the number of the page's passage that contains most of the figures."""
 
     def held(item: Evidence) -> int:
         passage = item.passage
@@ -214,7 +214,7 @@ def _best_passage(page: PageKey, figures: Sequence[Figure], evidence: Sequence[E
 
 
 def stated_cell(question: str, tables: Sequence[Table], *, known: Iterable[str] = ()) -> Stated | None:
-    """The cells that answer, said in words; None where no cell is a figure that is likely asked for."""
+    """Return the cells that answer, in words; None if no figure is likely to be asked for."""
     if asks_for_date(question):
         return None  # a figure is no date
     ranking = ranked_figures(question, tables, known=known)
@@ -242,12 +242,12 @@ def _is_of_marks(table: Table) -> bool:
 
 
 def is_mark(text: str) -> bool:
-    """Say whether a text is one sign that Unicode calls a check mark, a cross or a ballot."""
+    """Return whether a text is one character that Unicode names a check mark, a cross or a ballot."""
     return len(text) == 1 and bool(_MARK.search(unicodedata.name(text, "")))
 
 
 def stated_words(question: str, tables: Sequence[Table], known: Iterable[str] = ()) -> Stated | None:
-    """The cell of words whose row and column say all that is asked, or most of it, where there is one."""
+    """Return the cell of words whose row and column match all or most of the question, if there is one."""
     if asks_how_many(question) or asks_yes_or_no(question):
         return None
     ranking = rank(question, tables, known=known)
@@ -265,13 +265,13 @@ def stated_words(question: str, tables: Sequence[Table], known: Iterable[str] = 
 
 Kind: TypeAlias = Callable[[str, Sequence[Table], Iterable[str]], Stated | None]
 STATEMENTS: list[Kind] = [stated_words]
-"""Further kinds of statements that tables make, each of a question, the tables, and what its documents are called."""
+"""Other kinds of statements, each made from a question, the tables and the names of their documents."""
 
 
 def ranked_figures(
     question: str, tables: Sequence[Table], *, known: Iterable[str] = (), weights: Weights | None = None
 ) -> Ranking | None:
-    """The figures of the tables, likeliest first; None where there are none."""
+    """Return the figures of the tables, likeliest first; None if there are none."""
     ranking = rank(question, tables, known=known, weights=weights)
     figures = ranking.of_figures() if ranking else None
     return figures if figures and figures.order else None
@@ -291,7 +291,7 @@ def of_finding(question: str, ranking: Ranking, found: FoundCells) -> Stated | N
 def told_of(
     question: str, ranking: Ranking, found: FoundCells, gates: Gates
 ) -> tuple[tuple[Figure, ...], dict[str, float]] | None:
-    """The figures that answer, and the gate's features; None where none does, or of another year than is asked for."""
+    """Return the figures that answer, and the gate's features; None without figures of the year asked for."""
     figures = tuple(figure for one in found.answers if (figure := one.figure) is not None)
     if not figures or len(figures) < len(found.answers) or _of_other_years(ranking.asked.years, figures):
         return None
@@ -303,12 +303,12 @@ def told_of(
 
 
 def _names_row(asked: Question, found: FoundCell) -> bool:
-    """Whether a question says any word of a cell's row; there is no other where its table has but one."""
+    """Return whether a question contains a word of a cell's row, or the table has only one row."""
     table, cell = found.table, found.cell
     words = " ".join(one.text for one in table.cells if one.row == cell.row and one.value is None)
     return len(table.rows) <= table.head_rows + 1 or bool(asked.says(f"{table.rows[cell.row].path} {words}"))
 
 
 def _of_other_years(asked: frozenset[int], figures: Sequence[Figure]) -> bool:
-    """Whether a year is asked for, and a figure is told to be of none that is."""
+    """Return whether years are asked for, and a figure has another one."""
     return bool(asked) and any(years and not asked & years for years in (years_of(one.period) for one in figures))

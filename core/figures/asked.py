@@ -153,14 +153,14 @@ def wanted(question: str) -> Wanted | None:
 
 
 def years_compared_with(question: str) -> frozenset[int]:
-    """The year before the one of which a question asks how much something changed in it."""
+    """Return the year before the one of which a question asks how much something changed in it."""
     asked = wanted(question)
     changes = asked is not None and asked.form in (Form.GROWTH, Form.CHANGE) and len(asked.periods) == 1
     return frozenset(date[0] - 1 for date in asked.periods) if asked and changes else frozenset()
 
 
 def asks_for_sum(question: str) -> bool:
-    """Whether a sum is asked for, of whatever the tables have, and not of several periods."""
+    """Return whether a sum is asked for, of whatever the tables have, and not of several periods."""
     one = len(_only_periods(question)) < 2
     return one and bool(_SUMMED.search(question)) and not _CHANGES.search(question)
 
@@ -183,7 +183,7 @@ def _only_periods(text: str) -> tuple[Date, ...]:
 
 
 def _is_meant(form: Form, text: str, periods: int) -> bool:
-    """Whether the form's word says what is to be done, and is no name of what stands in a table."""
+    """Return whether the form's word says what is to be done, and is no name of what stands in a table."""
     if form is Form.AVERAGE:
         return (periods > 1 or (not periods and bool(_OF_ALL.search(text)))) and not _CHANGES.search(text)
     if form is Form.SUM:
@@ -196,7 +196,7 @@ def _is_meant(form: Form, text: str, periods: int) -> bool:
 
 
 def _bare(text: str) -> str:
-    """An operand's words, without those that only ask."""
+    """Return an operand's words, without those that only ask."""
     plain = _ASKING.sub(" ", text).strip(" ?.,:;")
     return " ".join(_TAIL.sub(" ", plain).split())
 
@@ -207,5 +207,5 @@ def _says_something(operand: str) -> bool:
 
 
 def dates_of(text: str) -> Iterator[Date]:
-    """The dates that a text names, with their years."""
+    """Return the dates that a text names, with their years."""
     return (quantity.date for quantity in quantities(text) if quantity.kind == "date" and quantity.year)

@@ -92,7 +92,7 @@ class Ranking:
         return float(self.shares[self.measures[:, _FIGURE] > 0].sum())
 
     def of_figures(self) -> "Ranking":
-        """The same with the figures alone in its order."""
+        """Return the same with the figures alone in its order."""
         order = [at for at in self.order if self.measures[at, _FIGURE] > 0]
         return replace(self, order=order)
 
@@ -175,7 +175,7 @@ def crossing(ranking: Ranking, tables: Sequence[Table], least: float = _MAX_ASKE
 
 
 def finding(ranking: Ranking, tables: Sequence[Table]) -> FoundCells:
-    """The likeliest cells of those that are ranked, and those that could be meant as well."""
+    """Return the likeliest cells of those that are ranked, and those that could be meant as well."""
     shares, order, places = ranking.shares, ranking.order, ranking.places
     one = addressed(ranking, tables)
     answers = [places[one]] if one is not None else _answers(ranking.asked, tables, [places[at] for at in order])
@@ -187,7 +187,7 @@ def finding(ranking: Ranking, tables: Sequence[Table]) -> FoundCells:
 
 
 def figure_of(table: Table, cell: Cell) -> Figure | None:
-    """The cell as a figure; None for words, dates and dashes."""
+    """Return the cell as a figure; None for words, dates and dashes."""
     if cell.value is None:
         return None
     row, column = table.rows[cell.row], table.columns[cell.column]
@@ -209,7 +209,7 @@ def figure_of(table: Table, cell: Cell) -> Figure | None:
 
 
 def words_of(table: Table, cell: Cell) -> CellOfWords:
-    """The cell as words, with its row and the rows of heads."""
+    """Return the cell as words, with its row and the rows of heads."""
     own = [one for one in table.cells if one.row == cell.row]
     over = [[one for one in table.cells if one.row == row] for row in range(table.head_rows)]
     rows = [(min(one.start for one in row), max(one.end for one in row)) for row in (own, *over) if row]

@@ -99,7 +99,7 @@ def _sure(operands: _Operands, features: Mapping[str, float], gates: Gates) -> f
 
 
 def _share_named(asked: Question, figures: Sequence[Figure]) -> float:
-    """The share of the whole question that the rows and columns of the operands hold."""
+    """Return the share of the whole question that the rows and columns of the operands hold."""
     bits = 0
     for figure in figures:
         bits |= asked.match(figure.label).bits | asked.match(figure.column).bits
@@ -168,7 +168,7 @@ class _Finder:
         return one.document_id == other.document_id or (mine is not None and mine == theirs)
 
     def one(self, asked: Wanted) -> _Operands | None:
-        """The likeliest figure, of the period that is named."""
+        """Return the likeliest figure, of the period that is named."""
         period = " ".join(str(date[0]) for date in asked.periods)
         question = f"What was {asked.operands[0]} {period}?"
         ranking = rank(question, self.tables, known=self.known, weights=self.weights)
@@ -209,7 +209,7 @@ class _Finder:
     def _features(
         self, form: Form, found: Sequence[tuple[Ranking, int]], *, skipped: int = 0, apart: float = 0.0
     ) -> dict[str, float]:
-        """Those of the operand that was chosen least surely, and how the operands stand to each other."""
+        """Return those of the operand that was chosen least surely, and how the operands stand to each other."""
         told = [features_of(ranking, asks=0.5, several=False, best=at) for ranking, at in found]
         worst = min(told, key=lambda features: features["share"])
         return {**worst, f"is {form}": 1.0, "skipped": float(skipped), "apart": apart}
@@ -231,7 +231,7 @@ def _line(table: Table, place: Place) -> tuple[int, str, int] | None:
 
 
 def _same_row(one: Table, cell: Cell, other: Table, candidate: Cell) -> bool:
-    """Whether two cells stand in rows and columns that are called the same, but for their years."""
+    """Return whether two cells stand in rows and columns that are called the same, but for their years."""
 
     def called(table: Table, at: Cell) -> str:
         heads = f"{table.rows[at.row].path}\n{table.columns[at.column].path}"
@@ -248,7 +248,7 @@ def _period(table: Table, cell: Cell, along: str) -> frozenset[Date]:
 
 
 def _chosen(table: Table, best: Place, along: str, asked: Wanted, ranking: Ranking) -> list[Cell]:
-    """A cell of the line for each period, the earliest first; none where one is lacking."""
+    """Return a cell of the line for each period, the earliest first; none where one is lacking."""
     line = [
         cell
         for cell in table.body
@@ -331,7 +331,7 @@ def _together(tables: Sequence[Table], one: Place, other: Place) -> float:
 
 
 def _alike(form: Form, figures: Sequence[Figure]) -> bool:
-    """Whether the figures are of one kind, as far as they say."""
+    """Return whether the figures are of one kind, as far as they say."""
     units = {figure.unit for figure in figures if figure.unit}
     if form is Form.COMPARISON:
         if min(figure.value for figure in figures) < 0:
@@ -354,7 +354,7 @@ def _without_dates(text: str) -> frozenset[str]:
 
 
 def _missing(asked: Wanted, tables: Sequence[Table]) -> str:
-    """The years of the question that no table has."""
+    """Return the years of the question that no table has."""
     there = {date[0] for table in tables for date in _years_of(table)}
     lacking = [str(year) for year in dict.fromkeys(date[0] for date in asked.periods) if year not in there]
     if not lacking or not there:

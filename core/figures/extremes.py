@@ -36,7 +36,7 @@ class ExtremeWeights:
     of: Mapping[str, Sequence[float]]
 
     def chances(self, features: Mapping[str, float]) -> tuple[float, ...]:
-        """The probability of each of KINDS."""
+        """Return the probability of each of KINDS."""
         known = [(self.of[name], value) for name, value in (*features.items(), ("bias", 1.0)) if name in self.of]
         scores = [math.exp(sum(weights[kind] * value for weights, value in known)) for kind in range(len(KINDS))]
         return tuple(score / sum(scores) for score in scores)
@@ -72,7 +72,7 @@ class Column:
 
 
 def extreme(question: str, tables: Sequence[Table]) -> Stated | None:
-    """The figure that is the most or the least of the column asked for; None where that is less likely than not.
+    """Return the figure that is the most or the least of the column asked for; None where that is less likely than not.
 
     ``tables``: those of one page behind those of the page before.
     """
@@ -93,7 +93,7 @@ def extreme(question: str, tables: Sequence[Table]) -> Stated | None:
 
 
 def column_sum(question: str, tables: Sequence[Table], probability: float) -> Stated | None:
-    """The sum over all rows of the column that is named, by its head or where it is the only one by the caption.
+    """Return the sum over all rows of the column that is named, by its head or where it is the only one by the caption.
 
     As the table prints it, else computed. None where a row is named too, or several tables have such a column, or a
     table has several sums.
@@ -142,7 +142,7 @@ def _named_columns(question: str, tables: Sequence[Table]) -> Iterator[Column]:
 
 
 def asked_column(question: str, whole: Sequence[Table]) -> Column | None:
-    """The column of figures that the question agrees with best; None where the table has none of enough rows."""
+    """Return the column of figures that the question agrees with best; None where the table has none of enough rows."""
     asked, first = Question(question), whole[0]
     columns: dict[int, list[Place]] = {}
     for table in whole:

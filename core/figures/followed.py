@@ -9,7 +9,7 @@ from pincite.core.figures.cells import figure_of
 
 
 def followed(question: str, last: Figure, tables: Sequence[Table]) -> Figure | None:
-    """The figure in the row or column that is named, where the rest stays as in the last answer.
+    """Return the figure in the row or column that is named, where the rest stays as in the last answer.
 
     None unless every telling word of the question stands in the labels of one such cell alone.
     """
@@ -30,14 +30,14 @@ def _is(figure: Figure, table: Table, cell: Cell) -> bool:
 
 
 def _lined_up(cell: Cell, table: Table) -> Iterator[Cell]:
-    """The other figures of its row and of its column."""
+    """Yield the other figures of its row and of its column."""
     for other in table.body:
         if other.value is not None and (other.row == cell.row) != (other.column == cell.column):
             yield other
 
 
 def _names(asked: Question, table: Table, cell: Cell, other: Cell) -> bool:
-    """Whether what the question says is what the other cell's row, or its column, is called."""
+    """Return whether what the question says is what the other cell's row, or its column, is called."""
     own = table.columns[cell.column] if other.row == cell.row else table.rows[cell.row]
     every = (1 << len(asked.terms)) - 1
     return bool(every) and asked.match(_label(table, cell, other)).bits == every != asked.match(own.path).bits

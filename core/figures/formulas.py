@@ -54,7 +54,7 @@ class Formulas:
     problems: tuple[str, ...] = ()
 
     def named_in(self, question: str) -> tuple[str, Formula] | None:
-        """The formula with the longest name that a question uses."""
+        """Return the formula with the longest name that a question uses."""
         text = _without_signs(question)
         found = next(((name, self.formulas[name]) for pattern, name in self._patterns if pattern.search(text)), None)
         return found or self._margin_in(text)
@@ -68,7 +68,7 @@ class Formulas:
         return None
 
     def operands_in(self, question: str) -> tuple[tuple[str, tuple[int, int]], ...]:
-        """The operands that a question names, and where; of names in one another the longest."""
+        """Return the operands that a question names, and where; of names in one another the longest."""
         text, found = question.casefold(), dict[str, tuple[int, int]]()
         if len(text) != len(question):
             return ()
@@ -111,7 +111,7 @@ def shipped_formulas() -> Formulas:
 
 
 def users_formulas(data_dir: Path) -> Formulas:
-    """The shipped formulas with the user's own, read anew so that an edit holds from the next question on."""
+    """Return the shipped formulas with the user's own, read anew so that an edit holds from the next question on."""
     return read_formulas(SHIPPED, data_dir / "formulas")
 
 
@@ -140,7 +140,7 @@ def _wrong(formula: Formula, operands: Mapping[str, Operand]) -> str:
 
 
 def lettered(expression: str, years: Sequence[int] = (0,), joined: str = "x") -> tuple[tuple[Needed, ...], str]:
-    """The operands of an expression, and the expression over their letters: "average(x)" is "(a + b) / 2".
+    """Return the operands of an expression, and the expression over their letters: "average(x)" is "(a + b) / 2".
 
     ``years``: how many years before it is to be worked out, each for a letter x, y, z … of ``joined`` ("y - x").
     Raises SyntaxError or ValueError for what is no expression.

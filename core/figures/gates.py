@@ -40,7 +40,7 @@ class Gates:
     computed: LogisticModel
 
     def asks_for_figure(self, question: str) -> float:
-        """The probability that a question asks for a figure, by its words alone."""
+        """Return the probability that a question asks for a figure, by its words alone."""
         return self.kinds.probability(dict.fromkeys(kind_words(question), 1.0))
 
 
@@ -51,7 +51,7 @@ def shipped_gates() -> Gates:
 
 
 def kind_words(question: str) -> frozenset[str]:
-    """The words by which kinds of questions are told, figures as one, the first two also together."""
+    """Return the words by which kinds of questions are told, figures as one, the first two also together."""
     said = [_DIGITS.sub("0", word.lower()) for word in words(question)]
     return frozenset(["", *said, " ".join(said[:2])])
 
@@ -59,7 +59,7 @@ def kind_words(question: str) -> frozenset[str]:
 def features_of(
     ranking: Ranking, *, asks: float, several: bool, computes: bool = False, best: int | None = None
 ) -> dict[str, float]:
-    """The gate's features of the best cell, or of another.
+    """Return the gate's features of the best cell, or of another.
 
     ``asks``: `Gates.asks_for_figure`; ``several`` cells answer together; the question ``computes`` by its form.
     """

@@ -155,7 +155,7 @@ def _called(needed: Needed, year: int) -> str:
 def _operand(
     needed: Needed, tables: Sequence[Table], year: int, printed: Mapping[str, Operand]
 ) -> tuple[Figure, float] | None:
-    """The figure of that year in the row whose label is likest to one of the operand's printed names."""
+    """Return the figure of that year in the row whose label is likest to one of the operand's printed names."""
     wanted_year = year - needed.years_before
     for row in sorted(_rows(tables, printed[needed.operand]), key=lambda row: -row.likeness):
         cells = list(_of_year(row.table, row.row, wanted_year))
@@ -182,7 +182,7 @@ def _label(row: _RowOfOperand) -> str:
 
 
 def _of_year(table: Table, row: int, year: int) -> Iterator[Cell]:
-    """The row's figures of that year, those of whole years first; no shares."""
+    """Yield the row's figures of that year, those of whole years first; no shares."""
     cells = [
         cell
         for cell in table.body

@@ -26,7 +26,7 @@ class NotDrawnError(ValueError):
 
 
 def split_chart(reply: str) -> tuple[str, str]:
-    """A reply, or as much of it as has come, without a block of JSON that holds a chart, and that block."""
+    """Return a reply, or as much of it as has come, without a block of JSON that holds a chart, and that block."""
     for block in _BLOCK.finditer(reply):
         if '"data"' in block["json"] or not block.group().rstrip().endswith("```"):
             return f"{reply[: block.start()]}{reply[block.end() :]}".strip(), block["json"]
@@ -34,7 +34,7 @@ def split_chart(reply: str) -> tuple[str, str]:
 
 
 def charted(proposal: Mapping[str, Any], tables: Sequence[Table]) -> tuple[Figure, ...]:
-    """The cells of one row or column that print the proposal's data, in its order. Raises NotDrawnError."""
+    """Return the cells of one row or column that print the proposal's data, in its order. Raises NotDrawnError."""
     data = proposal.get("data")
     rows = data.get("values") if isinstance(data, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -58,7 +58,7 @@ def charted(proposal: Mapping[str, Any], tables: Sequence[Table]) -> tuple[Figur
 
 
 def _printed_in(row: Mapping[str, Any], cells: Sequence[Figure]) -> Iterator[Figure]:
-    """The cells that hold one of the row's figures, where row and head of the cell say all else in it.
+    """Yield the cells that hold one of the row's figures, where row and head of the cell say all else in it.
 
     Another fraction beside it is another measure of the same thing, and says nothing of where it is printed.
     """

@@ -230,7 +230,7 @@ class Ingest:
         self._lock.release()
 
     def take_charge(self) -> bool:
-        """Whether this process does the work; once it does, what a killed one left half done is cleared away."""
+        """Return whether this process does the work; once it does, what a killed one left half done is cleared away."""
         with self._taking_lock:
             if self._lock.is_locked:
                 return True

@@ -106,7 +106,7 @@ class Stages:
         self._move_on(document.id, read=True)
 
     def _worth_storing(self, document_id: str, pages: Iterable[Page]) -> Iterator[Page]:
-        """All but those of which an older reader read more: they stay as they are."""
+        """Yield all but those of which an older reader read more: they stay as they are."""
         for page in pages:
             before = next(self._shelf.pages(document_id, [page.page_index]), None)
             if before and before.status in READ and page.status not in READ:
@@ -145,7 +145,7 @@ class Stages:
         self._move_on(job.document_id)
 
     def _recognised(self, job: Job, pages: Iterable[Page]) -> Iterator[Page]:
-        """Those in which OCR found text; the others stay as they were read, and say why."""
+        """Yield those in which OCR found text; the others stay as they were read, and say why."""
         for page in pages:
             if page.status is PageStatus.OCR:
                 yield page

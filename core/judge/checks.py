@@ -199,7 +199,7 @@ def _changed_findings(claim: str, ranked: list[tuple[float, Sentence]]) -> Itera
 
 
 def _gives(sentence: Sentence, quantity: Quantity) -> bool:
-    """Whether a sentence gives a figure; "chapter 3" says nothing of how many chapters there are."""
+    """Return whether a sentence gives a figure; "chapter 3" says nothing of how many chapters there are."""
     given = (one for one in sentence.quantities if not (quantity.counted and one.kind == "label"))
     return any(same(quantity, one, sentence.source.scales) for one in given)
 

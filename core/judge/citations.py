@@ -34,7 +34,7 @@ class CitedAnswer:
 
 
 def read_typed(text: str, evidence: Sequence[Evidence]) -> tuple[tuple[AnswerPart, ...], int]:
-    """The parts of what a model or a person typed, and how many of its markers point to no evidence."""
+    """Return the parts of what a model or a person typed, and how many of its markers point to no evidence."""
     return read_marks(text, {item.number: item.passage.text for item in evidence})
 
 
@@ -169,7 +169,7 @@ def citations_of(claim: ClaimText, item: Evidence, page_text: PageText) -> tuple
 
 
 def page_citation(item: Evidence, span: Span, page_text: PageText) -> Citation:
-    """A stretch of the page that a passage stands on."""
+    """Return a stretch of the page that a passage stands on."""
     passage = item.passage
     page = page_text(passage.document_id, passage.page_index)
     return Citation(
@@ -185,7 +185,7 @@ def page_citation(item: Evidence, span: Span, page_text: PageText) -> Citation:
 
 
 def citation_of(claim: ClaimText, item: Evidence, page_text: PageText) -> Citation | None:
-    """The words of one passage that back a claim best, as they stand in the page; None when nothing does.
+    """Return the words of one passage that back a claim best, as they stand in the page; None when nothing does.
 
     Of what is quoted, exactly the quoted words, where they were taken from.
     """

@@ -32,7 +32,7 @@ _HEADING = re.compile(r"^(?:#{1,6}\s.*|\*\*[^*]+\*\*:?|[^.!?]{0,80}:\**)$")
 _LABELS = re.compile(
     r"(?:\\?[\[({<【]{1,2}\s{0,2}\^?\w{1,3}\s{0,2}\\?[\])}>】]{1,2}[\s.,;]{0,3}|[\u2460-\u24ff]\s{0,3})++"
 )
-"""Marks of another kind than ours, such as (1), [^1] and ①: they state nothing."""
+"""Markers in other styles than ours, such as (1), [^1] and ①: they state nothing."""
 _CELL = re.compile(r"(?<=\|)[^|]+(?=\|)")
 _SEPARATOR_ROW = re.compile(r"^\|?[\s:|+=-]*\|?$")
 _SMALL_TALK = re.compile(
@@ -55,19 +55,19 @@ _OF_THE_ANSWER = frozenset(
 )
 _SECTION = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,4}")
 _MARKED = 12
-"""Characters at the end of a sentence in which its markers stand."""
+"""Number of characters at the end of a sentence in which its markers are looked for."""
 _SUBJECT = (
     r"(?:the|an?|its?|they|he|she|we|this|these|those|each|every|all|no|der|die|das|eine?|er|sie|es|les?|la|une?|il|elle|el|los|las"
     r"|su)\b|[^\W\d_a-zäöüß]"
 )
-"""How a clause with a subject of its own begins; without one, a negation before it may govern it."""
+"""Beginnings of a clause with its own subject; without one, a negation before it may apply to it."""
 _CLAUSE_END = re.compile(
     r"[;；:]\s|\s[—–]\s|—|[,;]\s(?:but|however|nevertheless|yet|whereas|while|though|although|aber|sondern|mais|pero|sino)\s"
     rf"|\sbut\s(?!also\b)|,\s(?P<adds>and|und|et|y)\s(?={_SUBJECT})"
 )
-"""Where one clause of a sentence ends and another begins."""
+"""Boundary between two clauses of a sentence."""
 MIN_CLAUSE_TERMS = 3
-"""A clause with fewer telling words is no claim of its own: "two years, and possibly more"."""
+"""Minimum number of content words of a clause that is a separate claim; "and possibly more" is none."""
 _DECLINING = re.compile(
     r"\b(?:(?:do(?:es)?|did|is|are|was|were|could|can)\s?(?:not|n['’]t)|cannot|no)\s(?:\w+\s){0,5}"
     r"(?:specif\w*|mention\w*|provid\w*|contain\w*|includ\w*|stat\w*|say|said|answer\w*|information|details?|find|found|"
@@ -85,33 +85,33 @@ _SUBJECT_SOURCE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ClaimText:
-    """A claim as it stands in the answer: ``text`` is ``plain_text(answer)[start:end]``."""
+    """A claim in the answer: ``text`` is ``plain_text(answer)[start:end]``."""
 
     text: str
     start: int
     end: int
     citations: tuple[int, ...]
     context: str = ""
-    """For the cell of a table: what its row and its column are called."""
+    """For a table cell: the names of its row and column."""
     parts: tuple[int, ...] = ()
-    """Positions of the answer's parts whose numbers it carries."""
+    """Indexes of the answer's parts that have its citation numbers."""
     verbatim: bool = False
     place: int | None = None
-    """Of what is quoted: where it stands in the passage, where the part tells."""
+    """For a quotation: its span in the passage, if the part gives one."""
     figures: tuple[Figure, ...] = ()
-    """Of what code states: what it states, or computes from."""
+    """For a statement by code: the figures that it states or computes from."""
     computation: Computation | None = None
     absent: bool = False
-    """Whether it states that the documents do not say something."""
+    """Whether it states that something is not in the documents."""
 
     @property
     def stated_by_code(self) -> bool:
-        """Whether code wrote it from the figures that it carries, so that it can be computed again."""
+        """Whether code wrote it from its figures, so that it can be computed again."""
         return bool(self.figures)
 
     @property
     def told(self) -> str:
-        """Return the text so that it can be read alone."""
+        """Return the text so that it can be understood without its table."""
         return f"{self.context}: {self.text}" if self.context else self.text
 
     @property
@@ -122,7 +122,7 @@ class ClaimText:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """Where a part that cites ends, in the text at hand."""
+    """End of a part with citations, as an offset in the text."""
 
     place: int
     part: int
@@ -199,7 +199,7 @@ def _clauses(sentence: str) -> Iterator[Span]:
 
 
 def _ends_clause(before: str, cut: re.Match[str], after: str) -> bool:
-    """Say whether both sides of a cut state something; the last item of a list ("a, b, and c") is no clause."""
+    """Return whether both sides of a cut are clauses; the last item of a list ("a, b, and c") is not."""
     following = _CLAUSE_END.split(after, maxsplit=1)[0]
     if declines(before) or (declines(following) and ":" not in cut.group()):
         return True
@@ -211,7 +211,7 @@ def _ends_clause(before: str, cut: re.Match[str], after: str) -> bool:
 def _marks_by_sentence(
     parts: Sequence[AnswerPart], spans: Sequence[Span], first_part: int
 ) -> tuple[tuple[_Mark, ...], ...]:
-    """A marker belongs to the sentence that it stands in or behind."""
+    """Assign each marker to the sentence that it is in or directly follows."""
     marks: list[list[_Mark]] = [[] for _ in spans]
     starts = [span.start for span in spans]
     place = 0
@@ -229,7 +229,7 @@ def _claim(text: str, start: int, marks: Sequence[_Mark], context: str = "") -> 
 
 
 def _cells(row: str, start: int, offset: int, heads: tuple[str, ...], marks: Sequence[_Mark]) -> Iterator[ClaimText]:
-    """Yield a claim per cell; the first names the row, and what is cited anywhere in a row is cited by its cells."""
+    """Yield a claim per cell; the first cell names the row, and each cell has all citations of its row."""
     cells = list(_CELL.finditer(row))
     label = bare_text(cells[0].group()) if len(cells) > 1 else ""
     for column, cell in enumerate(cells):
@@ -262,7 +262,7 @@ def _can_be_checked(text: str) -> bool:
 
 
 def _is_filler(statement: str) -> bool:
-    """Say whether it only speaks of the answer itself; what states something in such words is to be checked."""
+    """Return whether a sentence is only about the answer itself, so that there is nothing to check."""
     told = [term for term in content_terms(statement) if term not in _OF_THE_ANSWER]
     if not told:
         return True
@@ -272,7 +272,7 @@ def _is_filler(statement: str) -> bool:
 
 
 def without_filler(text: str, places: Collection[str] = ()) -> str:
-    """Prose without what only speaks of the answer itself or says where it stands, if more is said.
+    """Return prose without sentences that are only about the answer or name its place, if any others are left.
 
     "This is stated in clause 2 of the contract [1]." lends its markers to the sentence before. ``places``: the terms
     of the names and headings of what can be cited.
@@ -300,19 +300,19 @@ def _only_speaks_of_the_answer(sentence: str, places: Collection[str]) -> bool:
 
 
 def _says_where(told: Sequence[str], places: Collection[str]) -> bool:
-    """Whether the terms only name documents, headings and numbers of sections, as what the answer rests on."""
+    """Return whether the terms only name documents, headings and section numbers, as the sources of the answer."""
     named = [term for term in told if term not in _OF_THE_ANSWER]
     known = OF_DOCUMENTS.union(places, content_terms(" ".join(PARTS)))
     return len(named) < len(told) and all(term in known or _SECTION.fullmatch(term) for term in named)
 
 
 def declines(text: str) -> bool:
-    """Say whether a sentence tells that the sources do not answer."""
+    """Return whether a sentence states that the sources do not answer."""
     match = _DECLINING.search(text)
     return match is not None and bool(_SUBJECT_SOURCE.search(text[: match.end()]))
 
 
 def bare_text(text: str) -> str:
-    """Return a stretch of an answer without list mark, spoken citations ("(page 2)"), emphasis and LaTeX."""
+    """Return part of an answer without list mark, citations in words ("(page 2)"), emphasis and LaTeX."""
     unmarked = _SPOKEN_MARK.sub("", _LEADING.sub("", without_latex(html.unescape(text))))
     return re.sub(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}", "", unmarked).strip()

@@ -137,7 +137,7 @@ def weigh(
 
 
 def _lowered(claim: Claim, status: ClaimStatus, words: str, critic: str, evidence: Sequence[Evidence]) -> Claim:
-    """A claim that stands word for word in its evidence is supported, whatever a critic says.
+    """Lower a claim to the critic's status, unless its words are verbatim in the evidence.
 
     The words that decide are shown only where they are found in a passage that the claim cites.
     """

@@ -22,15 +22,15 @@ from pincite.core.text.stating import NotComputableError, formula, reads_so, rel
 from pincite.core.text.terms import content_terms, root, specificity
 
 DOUBTED, DOUBTFUL = 0.7, 0.15
-"""From these doubts on a claim counts as unsupported, or as to be checked."""
+"""Minimum doubts from which a claim counts as unsupported, or as to be checked."""
 MIN_SUPPORT, CONTRADICTED = 0.9, 0.95
 """Minimum probabilities of the checker that outweigh what code finds, and that a claim is contradicted."""
 BARELY_HELD, HELD = 0.25, 0.45
-"""Shares of a claim's terms: under the first the evidence hardly speaks of it; cited evidence must hold the second."""
+"""Minimum shares of a claim's terms in any evidence, below which it is off topic, and in the cited evidence."""
 CLEARLY = 0.2
-"""By so much more of a claim's terms another source must bear it out than the cited ones."""
+"""Minimum difference in the share of a claim's terms for another source to replace the cited ones."""
 ATTACHED = 0.75
-"""Share of a claim's terms that a source must hold to be cited for a claim that cites nothing itself."""
+"""Minimum share of a claim's terms in a source that is cited for a claim without a citation."""
 MAX_OTHERS = 2
 """Maximum number of other sources that are checked for a claim."""
 WORTH = {
@@ -44,7 +44,7 @@ WORTH = {
 CAP_INVALID_CITATION = 0.5
 CAP_CONTRADICTION = 0.4
 UNCITED_PENALTY = 0.5
-"""Share of its faithfulness that an answer loses when no claim is cited; in proportion when some are not."""
+"""Share of faithfulness that an answer loses if no claim has a citation; less in proportion if some have one."""
 _PART = re.compile(
     r"[?;]|,?\s(?:and|as well as|und)\s(?=(?:what|who|when|where|why|how|which|whether|is|are|does|do|did)\b)", re.I
 )
@@ -63,12 +63,12 @@ class CheckedClaim:
     status: ClaimStatus
     reason: str
     likely: bool = False
-    """Whether the checker finds more likely than not that the evidence supports it."""
+    """Whether the checker gives support a probability above one half."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerFindings:
-    """Everything the deterministic judge has to say of one answer."""
+    """The result of the deterministic judge for one answer."""
 
     claims: tuple[CheckedClaim, ...]
     faithfulness: Score
@@ -76,7 +76,7 @@ class AnswerFindings:
     completeness: Score
     citation_validity: Score
     confidence: float
-    """Calibrated probability that it says nothing its sources do not bear out, capped by what was found."""
+    """Calibrated probability that the sources support everything in the answer, capped by the findings."""
     declined: bool
     gaps: tuple[str, ...]
 
@@ -121,17 +121,17 @@ def judge_answer(
 
 
 def _only_declines(claims: Sequence[CheckedClaim]) -> bool:
-    """Return whether an answer states nothing but that something is absent, and the evidence does not contradict it."""
+    """Return whether an answer only states that something is absent, and the evidence does not contradict it."""
     return all(one.claim.absent and one.status is not ClaimStatus.CONTRADICTED for one in claims)
 
 
 def capped(confidence: float, statuses: Sequence[ClaimStatus]) -> float:
-    """Let no answer with a contradicted claim count as likely right."""
+    """Cap the confidence of an answer with a contradicted claim."""
     return min(confidence, CAP_CONTRADICTION) if ClaimStatus.CONTRADICTED in statuses else confidence
 
 
 def _declines(part: AnswerPart) -> bool:
-    """Say whether a part tells that the documents do not answer; what is quoted never does, whatever its words."""
+    """Return whether a part states that the documents do not answer; a quotation never does, whatever its words."""
     if part.kind is not PartKind.PROSE:
         return part.kind is PartKind.DECLINE
     return any(declines(part.text[span.start : span.end]) for span in split_sentences(part.text))
@@ -159,7 +159,7 @@ def _check(measure: ClaimMeasure, doubt: float, pool: Sources) -> CheckedClaim:
 
 
 def _made_again(claim: ClaimText, question: str) -> CheckedClaim:
-    """Say whether the figures that a statement carries give it; where they stand is checked with the page.
+    """Return whether a statement follows from the figures that it carries; their places are checked with the page.
 
     What answers yes or no must compare as the question does.
     """
@@ -202,7 +202,7 @@ def bearing(claim: ClaimText, pool: Sources) -> tuple[int, ...]:
 
 
 def _is_supported(claim: ClaimText, evidence: Sources) -> bool:
-    """Return whether nothing that code computes speaks against a claim and the checker, if there is one, is for it."""
+    """Return whether no computed finding contradicts a claim, and the checker, if there is one, supports it."""
     if any(finding.kind in CONTRADICTIONS for finding in check_claim(claim.bare, evidence)):
         return False
     meaning = check_meaning(claim.bare, evidence)
@@ -210,7 +210,7 @@ def _is_supported(claim: ClaimText, evidence: Sources) -> bool:
 
 
 def _other_source(claim: ClaimText, pool: Sources, held: float) -> int | None:
-    """Return the number of a source that is not cited and supports the claim clearly better than those that are."""
+    """Return the number of an uncited source that supports the claim clearly better than the cited ones."""
     shares = {
         number: share_held(claim.bare, pool.only(source))
         for number, source in enumerate(pool.sources, start=1)
@@ -253,7 +253,7 @@ def status_of(measure: ClaimMeasure, doubt: float) -> tuple[ClaimStatus, str]:
 
 
 _CHANGED = {FindingKind.REWORDED, FindingKind.COUNTED}
-"""A word that replaces another in a sentence that is repeated may turn it around, and a person sees that at once."""
+"""Findings about a replaced word in a repeated sentence: it may reverse the meaning, and a person sees that at once."""
 _COMPUTED = (
     (FindingKind.CONTRADICTED, ClaimStatus.CONTRADICTED),
     (FindingKind.FIGURE_DIFFERS, ClaimStatus.CONTRADICTED),
@@ -276,7 +276,7 @@ def _faithfulness(claims: Sequence[CheckedClaim], invalid: Sequence[int], uncite
 
 
 def at_most(cap: float, score: Score, because: str = "") -> Score:
-    """The score, or the cap where it is higher, which is then told; ``because`` takes the place of its reason."""
+    """Return the score, capped; the reason then names the cap. ``because`` replaces that reason."""
     reason = because or score.reason
     if score.value <= cap:
         return replace(score, reason=reason)
@@ -299,7 +299,7 @@ def _citation_validity(claims: Sequence[CheckedClaim], invalid: Sequence[int], u
 
 
 def _answering(question: str, answer: str, declined: bool) -> tuple[Score, Score, tuple[str, ...]]:
-    """Return relevance and completeness: what share of the question, and of its parts, the answer takes up."""
+    """Return relevance and completeness: the share of the question, and of its parts, that the answer addresses."""
     said = {root(term) for term in content_terms(answer)}
     wanted = _asked(question)
     left = [term for term in wanted if root(term) not in said]

@@ -189,11 +189,11 @@ class Sources:
         return frozenset(match.replace(".", "") for match in _ACRONYM.findall(self._shown))
 
     def names(self, name: str) -> bool:
-        """Say whether a name occurs, as it is or as the people or tongue of a place."""
+        """Return whether a name occurs, as it is or as the people or tongue of a place."""
         return self.mentions(name) or _place(name) in self._places
 
     def mentions(self, name: str) -> bool:
-        """Say whether a name occurs, however it is spaced and hyphenated."""
+        """Return whether a name occurs, however it is spaced and hyphenated."""
         return stem(name) in self.stems or _UNSPACED.sub("", name.lower()) in self._squeezed
 
 

@@ -213,7 +213,7 @@ def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], page_text: PageT
 
 
 def _claim_of_figures(checked: CheckedClaim, evidence: Sequence[Evidence], page_text: PageText) -> Claim:
-    """Each figure must stand where it was taken from, on a page that the claim cites."""
+    """Check that each figure is where it was taken from, on a page that the claim cites."""
     claim, status, reason = checked.claim, checked.status, checked.reason
     cited = {item.passage.page: item for item in evidence if item.number in claim.citations}
     quotation = None

@@ -28,7 +28,7 @@ def stated_in_force(stated: Sequence[AnswerPart], replaced: Sequence[Evidence]) 
 
 
 def is_changed(found: Found | None) -> bool:
-    """Say whether another passage changes the place where a figure stands."""
+    """Return whether another passage changes the place where a figure stands."""
     return found is not None and any(one.start < found.end and found.start < one.end for one in found.item.changes)
 
 
@@ -52,7 +52,7 @@ def changed_answer(question: str, selection: Selection, evidence: Sequence[Evide
 
 
 def tells_change(parts: Sequence[AnswerPart]) -> bool:
-    """Say whether an answer is a change and what it changes, in this order."""
+    """Return whether an answer is a change and what it changes, in this order."""
     return any(part.kind is PartKind.NOTE and part.text.startswith(CHANGES) for part in parts)
 
 

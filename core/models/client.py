@@ -271,7 +271,7 @@ def strict_json(text: str | bytes) -> Any:
 
 
 def _remark(error: object) -> str:
-    """A server's own words in one short line."""
+    """Return a server's own words in one short line."""
     if isinstance(error, dict):
         error = error.get("message")
     line = " ".join(error.split()) if isinstance(error, str) else ""

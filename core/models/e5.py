@@ -85,7 +85,7 @@ class E5Embedder(BuiltInEmbedder):
 
 @cache
 def e5_is_here() -> bool:
-    """Whether its wheel is installed, and the expected one; loads nothing."""
+    """Return whether its wheel is installed, and the expected one; loads nothing."""
     try:
         return bool(verified_file(*FILE))
     except StorageError:

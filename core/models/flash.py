@@ -42,7 +42,7 @@ class FlashReranker:
         pages: Mapping[PageKey, Sequence[Passage]],
         page_counts: Mapping[str, int],
     ) -> list[Candidate]:
-        """The cross-encoder's probability that a passage answers the question."""
+        """Return the cross-encoder's probability that a passage answers the question."""
         if not candidates:
             return []
         from flashrank import RerankRequest

@@ -42,7 +42,7 @@ def as_record(row: TableRow, unit: Unit) -> tuple[str, list[tuple[HeadedCell, tu
 
 
 def _is_named_best(question: str, row: TableRow, unit: Unit) -> bool:
-    """Say whether a question shares more words with a row's label and groups than with any other row's.
+    """Return whether a question shares more words with a row's label and groups than with any other row's.
 
     Small words count: "without".
     """
@@ -56,7 +56,7 @@ def _is_named_best(question: str, row: TableRow, unit: Unit) -> bool:
 
 
 def _names_another_column(question: str, row: TableRow, cell: HeadedCell) -> bool:
-    """Say whether a question has words of another column's head that neither the cell's head nor its row has."""
+    """Return whether a question has words of another column's head that neither the cell's head nor its row has."""
     asked = frozenset(content_terms(question))
     own = asked.intersection(content_terms(" ".join([cell.head, *row.groups])))
     return any(asked.intersection(content_terms(head)) - own for head in row.heads[1:] if head != cell.head)

@@ -26,7 +26,7 @@ NAMED_IN_PART = 0.5
 
 
 def family(question: str, scored: Sequence[Scored]) -> list[AnswerPart]:
-    """The sentences of one form with one of the best, which hold what the question names.
+    """Return the sentences of one form with one of the best, which hold what the question names.
 
     "Bridge 9 was measured by the surveyor Ivo Jarrold." is of one family with all that say by whom a bridge was
     measured: they differ in names and figures alone, or more than half of each is the same words in a row. Nothing
@@ -49,7 +49,7 @@ def family(question: str, scored: Sequence[Scored]) -> list[AnswerPart]:
 
 
 def _runs(text: str) -> Iterator[str]:
-    """The words in a row that are more than half of a sentence, the longest first."""
+    """Yield the words in a row that are more than half of a sentence, the longest first."""
     words = text.split()
     for length in range(len(words) - 1, max(len(words) // 2, MIN_ROW_CELLS - 1), -1):
         for start in range(len(words) - length + 1):
@@ -70,7 +70,7 @@ def _distinct(units: Iterable[Unit]) -> list[Unit]:
 
 
 def _singles_out(question: str, units: Sequence[Unit]) -> bool:
-    """Whether a question has a word that only some of the sentences hold, or a name or figure that none does."""
+    """Return whether a question has a word that only some of the sentences hold, or a name or figure that none does."""
     every = [set(unit.terms) | set(content_terms(unit.item.document_name)) for unit in units]
     some = set[str].union(*every) - set[str].intersection(*every)
     named = " ".join(word for word in question.split()[1:] if not word.islower())
@@ -87,7 +87,7 @@ def _told_together(units: Sequence[Unit], probability: float) -> list[AnswerPart
 
 
 def _frame(text: str) -> str:
-    """A sentence without its names and figures; nothing where too little is left to tell it by."""
+    """Return a sentence without its names and figures; nothing where too little is left to tell it by."""
     kept = [word.casefold() for word in text.split() if word.islower() and not any(map(str.isdigit, word))]
     return " ".join(kept) if len(kept) >= MIN_SHARED and text.endswith(SENTENCE_ENDS) else ""
 
@@ -99,7 +99,7 @@ def listed(unit: Unit) -> list[AnswerPart]:
 
 
 def _run_at(unit: Unit) -> list[re.Match[str]]:
-    """The items of a list, line after line, in which a unit stands or which it leads to."""
+    """Return the items of a list, line after line, in which a unit stands or which it leads to."""
     runs: list[list[re.Match[str]]] = []
     for item in ITEM.finditer(unit.item.passage.text):
         if runs and item.start() - runs[-1][-1].end() <= 1:
@@ -121,7 +121,7 @@ def extent(unit: Unit, shown: int) -> AnswerPart:
 
 
 def whole_list(unit: Unit) -> AnswerPart | None:
-    """The list that a unit belongs to with the line that leads to it; None where none leads, or it is long."""
+    """Return the list that a unit belongs to with the line that leads to it; None where none leads, or it is long."""
     text, run = unit.item.passage.text, _run_at(unit)
     before = [span for span in split_sentences(text) if run and span.end <= run[0].start()]
     if not before or not text[before[-1].start : before[-1].end].endswith(":"):
@@ -135,7 +135,7 @@ def whole_list(unit: Unit) -> AnswerPart | None:
 
 
 def is_item(best: Scored) -> bool:
-    """Whether what answers is a whole item of its list, which has others, or more than one."""
+    """Return whether what answers is a whole item of its list, which has others, or more than one."""
     answer, text = best.answer, best.unit.item.passage.text
     items = [(one.start("said"), one.end("said")) for one in _run_at(best.unit)]
     return answer is not None and ((answer.start, answer.end) in items or "\n" in text[answer.start : answer.end])

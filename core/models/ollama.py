@@ -36,7 +36,7 @@ MODEL_NAME = re.compile(r"[\w./:@+-]{1,200}", re.ASCII)
 
 
 def host_of(chosen: str) -> str:
-    """The address to use, in full. Raises ModelUnavailableError where it is none."""
+    """Return the address to use, in full. Raises ModelUnavailableError where it is none."""
     address = chosen or os.environ.get("OLLAMA_HOST", "") or DEFAULT_HOST
     try:
         return server_address(address)
@@ -48,7 +48,7 @@ def host_of(chosen: str) -> str:
 
 
 def chat_models(host: str) -> dict[str, int]:
-    """The models that can chat, with how many parameters each has; those that only embed are left out.
+    """Return the models that can chat, with how many parameters each has; those that only embed are left out.
 
     Raises ModelUnavailableError.
     """

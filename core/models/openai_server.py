@@ -92,7 +92,7 @@ class _Models(_Reply):
 
 
 def address_of(chosen: str) -> str:
-    """The address in full, with /v1 where no path is given; empty stays empty. Raises ModelUnavailableError."""
+    """Return the address in full, with /v1 where no path is given; empty stays empty. Raises ModelUnavailableError."""
     if not chosen:
         return ""
     try:
@@ -249,7 +249,7 @@ class OpenAiChat(ServedChat):
 
 
 async def _validated(reply: Any) -> AsyncIterator[_Chat]:
-    """A reply, or the parts of one that is streamed."""
+    """Yield a reply, or the parts of one that is streamed."""
     if not hasattr(reply, "__aiter__"):
         yield _Chat.model_validate(reply.to_dict(warnings=False))
         return

@@ -326,7 +326,7 @@ def _small_talk(request: AnswerRequest) -> str:
 
 
 def chance_of_answer(question: str, evidence: Sequence[Evidence]) -> float:
-    """The probability that the evidence answers the question, whoever writes the answer."""
+    """Return the probability that the evidence answers the question, whoever writes the answer."""
     return select(question, evidence).answered
 
 
@@ -398,7 +398,7 @@ def _under_its_heading(question: str, selection: Selection) -> list[AnswerPart]:
 
 
 def _headline(question: str, best: Scored) -> AnswerPart | None:
-    """The words that answer, where they are of one cell or line and say more than the question does."""
+    """Return the words that answer, where they are of one cell or line and say more than the question does."""
     if best.answer is None or best.answer.end - best.answer.start >= best.unit.end - best.unit.start:
         return None
     text, start, end = best.unit.item.passage.text, best.answer.start, best.answer.end
@@ -417,7 +417,7 @@ def _headline(question: str, best: Scored) -> AnswerPart | None:
 
 
 def _chosen(scored: Sequence[Scored], most: int, most_words: int) -> list[Scored]:
-    """The best unit, then others that are worth it, each saying something else, in the order of their pages."""
+    """Return the best unit, then others that are worth it, each saying something else, in the order of their pages."""
     chosen: list[Scored] = []
     length = 0
     for one in scored:

@@ -87,7 +87,7 @@ def _headings(plan: SearchPlan) -> list[str]:
 
 
 def _covered(wanted: frozenset[str], found: frozenset[str], weights: Mapping[str, float]) -> float:
-    """The share of the wanted terms that is found, by their rarity among the candidates' pages."""
+    """Return the share of the wanted terms that is found, by their rarity among the candidates' pages."""
     heaviest = max(weights.values(), default=1.0)
     total = sum(weights.get(term, heaviest) for term in wanted)
     return sum(weights.get(term, heaviest) for term in wanted & found) / total if total else 0.0

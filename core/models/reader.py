@@ -64,7 +64,7 @@ class Reading:
         return max(window.answerable for window in self.windows)
 
     def best(self, start: int, end: int) -> tuple[Span, float] | None:
-        """The likeliest answer within these characters, and its log-odds; None where they hold no token."""
+        """Return the likeliest answer within these characters, and its log-odds; None where they hold no token."""
         found = [one for window in self.windows if (one := _best(window, start, end)) is not None]
         return max(found, key=lambda one: one[1], default=None)
 
@@ -211,7 +211,7 @@ def _best(window: Window, start: int, end: int) -> tuple[Span, float] | None:
 
 
 def likeliest(starts: Numbers, ends: Numbers, cells: NDArray[np.int64]) -> tuple[int, int, float]:
-    """The first and the last token of the answer, and its log-odds; all three shapes (tokens,)."""
+    """Return the first and the last token of the answer, and its log-odds; all three shapes (tokens,)."""
     sums = starts[:, None] + ends[None, :]
     near = np.triu(np.ones_like(sums, dtype=bool)) & ~np.triu(np.ones_like(sums, dtype=bool), MAX_ANSWER_LENGTH)
     odds = np.where(near, sums, -np.inf)

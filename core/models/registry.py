@@ -92,7 +92,7 @@ def look_for_engines(settings: Settings) -> EngineState:
 
 
 def choose_engine(settings: Settings, asked: str | None = None) -> ChatModel:
-    """The model that is to write: ``auto``, ``quoting``, a provider or ``provider:model``.
+    """Return the model that is to write: ``auto``, ``quoting``, a provider or ``provider:model``.
 
     Raises ModelUnavailableError, and SettingsError for a provider that is not known.
     """
@@ -121,7 +121,7 @@ def make_embedder(name: str, settings: Settings) -> Embedder:
 
 
 def make_reranker(settings: Settings) -> Reranker:
-    """The best that is on this machine."""
+    """Return the best that is on this machine."""
     return FlashReranker(settings.models_dir) if is_cached(settings.models_dir) else BuiltInReranker()
 
 

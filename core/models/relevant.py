@@ -197,7 +197,7 @@ def _quoted(one: Found, start: int, end: int) -> AnswerPart:
 
 
 def fits_several_places(selection: Selection) -> bool:
-    """Say whether another document or section answers a question as well, in other words: none is likelier."""
+    """Return whether another document or section answers a question as well, in other words: none is likelier."""
     if not selection.scored:
         return False
     best = selection.scored[0]

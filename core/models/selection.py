@@ -134,7 +134,7 @@ def select(question: str, evidence: Sequence[Evidence]) -> Selection:
 
 
 def without_name(question: str, evidence: Sequence[Evidence]) -> str:
-    """The question with "it" for its one document's title or file name; empty where it does not say it.
+    """Return the question with "it" for its one document's title or file name; empty where it does not say it.
 
     A name that other pages than the first have stays: a company's figures are told from its competitor's by it.
     """
@@ -192,7 +192,7 @@ class Measured:
 
 
 def measure_units(question: str, evidence: Sequence[Evidence], reader: Reader | None) -> list[Measured]:
-    """Every unit of the most relevant passages that says more than the question does, with its measures."""
+    """Return every unit of the most relevant passages that says more than the question does, with its measures."""
     items = sorted(evidence, key=lambda item: -_relevance(item))[:MAX_READ]
     sequence = frozenset(content_terms(question))
     names = [_named_by_its_document(sequence, item) for item in items]
@@ -315,7 +315,7 @@ def weigh(measured: Sequence[Measured], question: str, skill: Skill) -> Selectio
 
 
 def _is_blank(text: str) -> bool:
-    """Whether nothing is filled in behind its label: "Valid until: ____"."""
+    """Return whether nothing is filled in behind its label: "Valid until: ____"."""
     return ": " in text and not any(map(str.isalnum, text.rpartition(": ")[2]))
 
 
@@ -370,7 +370,7 @@ def is_of_another_year(unit: Unit, question: str) -> bool:
 
 
 def _numbers_by_name(text: str, *, capital: bool = False) -> dict[str, set[str]]:
-    """The numbers and letters behind each word, of lists too; of every word, or of those with a capital."""
+    """Return the numbers and letters behind each word, of lists too; of every word, or of those with a capital."""
     found = dict[str, set[str]]()
     for match in _NUMBERED.finditer(text):
         if match["word"].casefold() not in FUNCTION_WORDS and (not capital or match["word"][0].isupper()):
@@ -420,7 +420,7 @@ def measure_answer(scored: Sequence[Scored], question: str) -> dict[str, float]:
 
 
 def answer_text(scored: Scored) -> str:
-    """The words that answer, in lower case without what encloses them."""
+    """Return the words that answer, in lower case without what encloses them."""
     if scored.answer is None:
         return scored.unit.text.casefold()
     text = scored.unit.item.passage.text[scored.answer.start : scored.answer.end]

@@ -230,7 +230,7 @@ def unavailable(host: str, trouble: ServerTrouble, program: str) -> ModelUnavail
 
 
 def runs_away(text: str) -> bool:
-    """Whether the end of a text is one stretch over and over."""
+    """Return whether the end of a text is one stretch over and over."""
     tail = text[-MAX_ANSWER_LENGTH // 10 :]
     if len(tail) < MIN_REPEATED:
         return False
@@ -240,5 +240,5 @@ def runs_away(text: str) -> bool:
 
 
 def least_context(sizes: Sequence[object], most: int) -> int:
-    """The smallest of what may be sizes in tokens, at most ``most``; what is no size is passed over."""
+    """Return the smallest of what may be sizes in tokens, at most ``most``; what is no size is passed over."""
     return min([most, *(size for size in sizes if type(size) is int and size >= MIN_CONTEXT)])

@@ -115,7 +115,7 @@ def _last_of_unit(lines: Sequence[_Line], first: int) -> int:
 
 
 def torn(units: Sequence[list[Unit]]) -> list[list[Unit]]:
-    """The units, where a page ends in mid-sentence and the next begins so: each half knows both."""
+    """Return the units, where a page ends in mid-sentence and the next begins so: each half knows both."""
     last: dict[tuple[str, int], Unit] = {}
     first: dict[tuple[str, int], Unit] = {}
     for own in units:
@@ -135,7 +135,7 @@ def torn(units: Sequence[list[Unit]]) -> list[list[Unit]]:
 
 
 def signed(units: Sequence[Unit]) -> list[Unit]:
-    """The units of a passage, those below its last sentence with what they are among their terms."""
+    """Return the units of a passage, those below its last sentence with what they are among their terms."""
     below = max((at for at, unit in enumerate(units, start=1) if unit.text.endswith(SENTENCE_ENDS)), default=0)
     if not units[below:] or len(units[below].item.passage.text[units[below].start :].split()) > MAX_SIGNED_WORDS:
         return list(units)

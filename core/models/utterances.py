@@ -1,7 +1,7 @@
 """What a sentence says, by small logistic models over its vector and its letters: shipped as utterances.json.
 
 They tell what a message wants, whether a sentence changes another text, and what a date is to it. ``python -m
-benchmarks fit-routing`` fits them on sentences of our own and on open questions about documents, with the vectors of
+training fit-routing`` fits them on sentences of our own and on open questions about documents, with the vectors of
 both built-in embedders, and for machines that have no E5 with those of MiniLM alone.
 """
 
@@ -103,7 +103,7 @@ def wish_of(text: str) -> tuple[Wish, float]:
 
 @lru_cache(maxsize=256)
 def asks_of_each(text: str) -> bool:
-    """Whether it is asked what each of several documents says of one thing: a question, whatever else it wants.
+    """Return whether it is asked what each of several documents says of one thing: a question, whatever else it wants.
 
     English alone tells it better for messages by another writer.
     """

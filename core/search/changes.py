@@ -61,7 +61,7 @@ def mentions_in(passage: Passage) -> dict[str, Span]:
 
 
 def names_any(text: str, numbers: frozenset[str]) -> bool:
-    """Say whether one of these numbers stands in a text by itself."""
+    """Return whether one of these numbers stands in a text by itself."""
     return not numbers.isdisjoint(_NUMBER.findall(text))
 
 
@@ -84,7 +84,7 @@ def changes_on(pages: Iterable[Page], numbers: frozenset[str], chance: Chance) -
 
 
 def _names(sentence: str, number: str) -> bool:
-    """Say whether a sentence names the place of a number: "4.1" anywhere, "4" behind a few words or "clause"."""
+    """Return whether a sentence names the place of a number: "4.1" anywhere, "4" behind a few words or "clause"."""
     said = _OWN_NUMBER.sub("", sentence)
     at = next((match.start() for match in _NUMBER.finditer(said) if match.group() == number), None)
     if at is None:

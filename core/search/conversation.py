@@ -40,7 +40,7 @@ class Conversation:
         return {kind: [one.question for one in those] for kind, those in kinds.items() if those}
 
     def within(self, characters: int) -> "Conversation":
-        """The same with the newest lines of what is told in short that so many characters hold."""
+        """Return the same with the newest lines of what is told in short that so many characters hold."""
         lengths = list(accumulate(len(_line(one)) + 1 for one in reversed(self.in_short)))
         fitting = sum(length <= characters for length in lengths)
         return replace(self, in_short=self.in_short[len(self.in_short) - fitting :])
@@ -90,7 +90,7 @@ def _line(one: Exchange) -> str:
 
 
 def _gist(answer: str) -> str:
-    """The first sentence, or the names and figures of the answer where that is too long."""
+    """Return the first sentence, or the names and figures of the answer where that is too long."""
     first = next((answer[span.start : span.end] for span in split_sentences(answer)), "")
     if len(first) <= MAX_GIST:
         return first

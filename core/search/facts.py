@@ -10,13 +10,13 @@ FACTS = {"company": "company", "year": "year", "type": "document type"}
 
 
 def values_of(documents: Sequence[Document]) -> dict[str, list[str]]:
-    """The values that tell some of these documents from the others, by fact, in their order."""
+    """Return the values that tell some of these documents from the others, by fact, in their order."""
     known = {fact: [_value(document, fact) for document in documents] for fact in FACTS}
     return {fact: sorted({*values} - {""}) for fact, values in known.items() if len({*values}) > 1}
 
 
 def with_facts(documents: Sequence[Document], wanted: Mapping[str, Sequence[str]]) -> list[Document]:
-    """Those that have, of every fact that is wanted, one of its values; case makes no difference.
+    """Return those that have, of every fact that is wanted, one of its values; case makes no difference.
 
     Raises DocumentError where there is none.
     """

@@ -138,7 +138,7 @@ def read_after(
 
 
 def _holds_answer(one: Exchange) -> bool:
-    """Say whether a question, as it was read, contains words of an answer: they go when the document is deleted."""
+    """Return whether a question, as it was read, contains words of an answer: they go when the document is deleted."""
     return one.plan is not None and any(FROM_THE_ANSWER in note for note in one.plan.notes)
 
 
@@ -158,7 +158,7 @@ def _topic_of(one: Exchange, *, whole: bool = False, read: bool = True) -> str:
 
 
 def _names_one_of(listed: Sequence[str], question: str, leans: float) -> bool:
-    """Say whether a message only names places of the passages listed: "harbour.pdf", "the one in Dunby"."""
+    """Return whether a message only names places of the passages listed: "harbour.pdf", "the one in Dunby"."""
     by_itself = bool(_ASKS_ANEW.match(question)) and len(words(question)) > MAX_REST_WORDS
     if by_itself and leans < SURELY_LEANS:
         return False
@@ -181,7 +181,7 @@ def _with_topic(question: str, before: str) -> str:
 
 
 def with_slot(question: str, value: str) -> str:
-    """The question with the one thing of its kind (year, "Span 1", "250 copies", name) replaced; else empty."""
+    """Return the question with the one thing of its kind (year, "Span 1", "250 copies", name) replaced; else empty."""
     for kind in (_COUNTED, _MEASURED, _YEAR, _NAMED):
         given = [match for match in kind.finditer(value) if kind is not _NAMED or match.group() not in _FIRST_WORDS]
         if len(given) != 1 or set(content_terms(value)) - set(content_terms(given[0].group())):
@@ -238,7 +238,7 @@ def _put_right(question: str) -> str:
 
 
 def _corrected(question: str, before: str) -> str:
-    """The last question with what is put right in its place; empty where it has no clear place."""
+    """Return the last question with what is put right in its place; empty where it has no clear place."""
     said = _put_right(question)
     if instead := _INSTEAD.match(said):
         wrong = instead["wrong"] or instead["wrong_last"]
@@ -254,7 +254,7 @@ def _corrected(question: str, before: str) -> str:
 
 
 def _with_other_topic(before: str, topic: str) -> str:
-    """The last question asked of another thing, of the same owner and year where the correction names none."""
+    """Return the last question asked of another thing, of the same owner and year where the correction names none."""
     asked = _TOPIC.search(before)
     own = [word for word in words(topic) if word.lower() not in FUNCTION_WORDS]
     if asked is None or not own or len(words(topic)) > MAX_ITEM_WORDS or MEASURES.issuperset(own):
@@ -268,7 +268,7 @@ def _with_other_topic(before: str, topic: str) -> str:
 
 
 def without_opening(question: str) -> str:
-    """The follow-up without the little words that open it: "the supplier" of "And what about the supplier?"."""
+    """Return the follow-up without the little words that open it: "the supplier" of "And what about the supplier?"."""
     return _LITTLE_OPENING.sub("", question, count=1).strip()
 
 
@@ -284,7 +284,7 @@ def _rest_of(question: str) -> str:
 
 
 def _pointed_at(question: str, last: Exchange) -> str:
-    """The question with "the second one" as the last answer told it; empty where it points at nothing there."""
+    """Return the question with "the second one" as the last answer told it; empty where it points at nothing there."""
     match = _WHICH_ONE.search(question) if _POINTS_INTO_ANSWER.search(question) else None
     items = items_of(last.answer) if match else []
     place = _PLACES.get(match["place"].lower(), len(items) - 1) if match else 0
@@ -304,7 +304,7 @@ def items_of(answer: str) -> list[str]:
 
 
 def _shortened(text: str, most_words: int) -> str:
-    """The end of what was asked before, cut where a question begins."""
+    """Return the end of what was asked before, cut where a question begins."""
     while len(text.split()) > most_words and (cut := re.search(r"[?.!]\s+(?=\S)", text)):
         text = text[cut.end() :]
     return " ".join(text.split()[-most_words:])

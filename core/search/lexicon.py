@@ -1,4 +1,4 @@
-"""Terms of a trade: what a term in a question is called in documents, and in which section its parts stand.
+"""Domain-specific terms: what a term in a question is called in documents, and in which section its parts stand.
 
 They are data that a user can edit: TOML files, those shipped in data/terms and the user's own. Planning applies them.
 """
@@ -41,7 +41,7 @@ class Lexicon:
     problems: tuple[str, ...] = ()
 
     def terms_in(self, question: str) -> tuple[Term, ...]:
-        """The terms that a question uses; of names inside one another only the longest counts."""
+        """Return the terms that a question uses; of names inside one another only the longest counts."""
         text, found = question.casefold(), dict[str, Term]()
         for pattern, name in self._patterns:
             text, times = pattern.subn(" ", text)
@@ -50,7 +50,7 @@ class Lexicon:
         return tuple(found.values())
 
     def sections_in(self, question: str, terms: Iterable[Term]) -> tuple[Section, ...]:
-        """The sections that a question names, and those that hold the parts of its terms."""
+        """Return the sections that a question names, and those that hold the parts of its terms."""
         named = [name for name, section in self.sections.items() if _pattern(*section.names).search(question)]
         parts = [name for term in terms for name in term.sections if name in self.sections]
         return tuple(self.sections[name] for name in dict.fromkeys([*named, *parts]))
@@ -80,7 +80,7 @@ def shipped_lexicon() -> Lexicon:
 
 
 def users_lexicon(data_dir: Path) -> Lexicon:
-    """The shipped terms with the user's own, read anew so that an edit holds from the next question on."""
+    """Return the shipped terms with the user's own, read anew so that an edit holds from the next question on."""
     return read_lexicon(SHIPPED, data_dir / "terms")
 
 

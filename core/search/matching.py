@@ -85,7 +85,7 @@ def named_documents(
 
 
 def kind_meant(question: str, documents: Sequence[Document]) -> tuple[str, ...]:
-    """The id of the one document of the type that a question says, and of its year if it says one; else none.
+    """Return the id of the one document of the type that a question says, and of its year if it says one; else none.
 
     "The 2023 report", "the policy", not "the notice period". Documents whose type is not known may be of it as well, so
     that none is meant then.
@@ -101,7 +101,7 @@ def kind_meant(question: str, documents: Sequence[Document]) -> tuple[str, ...]:
 
 
 def _says_kind(kind: str, question: str) -> bool:
-    """Whether it is said as a thing by itself, and not before the word that it belongs to."""
+    """Return whether it is said as a thing by itself, and not before the word that it belongs to."""
     pattern = (
         r"\b(?P<does>do(?:es)?\s|did\s)?(?:the|this|our)\s(?:[^\W_]{1,30}\s){0,2}?"
         rf"{re.escape(kind)}\b(?:\s(?P<next>[^\W_]{{1,30}}))?"
@@ -136,7 +136,7 @@ def with_capitals(question: str, documents: Sequence[Document], opening: Callabl
 
 
 def named_apart(question: str, documents: Sequence[Document]) -> tuple[tuple[str, ...], ...]:
-    """The ids of documents in groups, each called by a word that names no other group, in the question's order.
+    """Return the ids of documents in groups, each called by a word that names no other group, in the question's order.
 
     Documents of one name, such as a company's reports, are one group; what is called by less than another is none
     ("Orlan in Q2" is no other report of Orlan). Nothing where two groups are not told apart.
@@ -156,13 +156,13 @@ def named_apart(question: str, documents: Sequence[Document]) -> tuple[tuple[str
 
 
 def only_names(question: str, documents: Sequence[Document], *, and_of: str = "") -> bool:
-    """Whether it names these documents and asks nothing by itself, but for what ``and_of`` does."""
+    """Return whether it names these documents and asks nothing by itself, but for what ``and_of`` does."""
     names = {stem(word) for one in documents for word in _names_of(one.name, _values(one, _NAMED_FIELDS))}
     return bool(names) and names.union(content_terms(and_of)).issuperset(content_terms(question))
 
 
 def _without_strangers(question: str, documents: Sequence[Document]) -> str:
-    """The question without the names of several words that no document has all words of."""
+    """Return the question without the names of several words that no document has all words of."""
     known = [_names_of(one.name, _values(one, _NAMED_FIELDS)) | _GENERIC | FUNCTION_WORDS for one in documents]
 
     def kept(match: re.Match[str]) -> str:
@@ -180,12 +180,12 @@ def _is_among(word: str, names: frozenset[str]) -> bool:
 
 
 def _bare(name: str) -> str:
-    """A document's name without its ending, and without the number that tells it from others of its name."""
+    """Return a document's name without its ending, and without the number that tells it from others of its name."""
     return _NUMBER.sub("", bare_name(name))
 
 
 def _is_called(name: str, spoken: str) -> bool:
-    """Whether a document's whole name is said, and holds a word that could name something."""
+    """Return whether a document's whole name is said, and holds a word that could name something."""
     own = _in_words(_bare(name))
     telling = set(own.split()) - _GENERIC - FUNCTION_WORDS
     return own in spoken and any(len(word) >= MIN_SIMILAR_LENGTH - 1 for word in telling)
@@ -246,7 +246,7 @@ def _names_of(name: str, values: tuple[str, ...]) -> frozenset[str]:
 
 
 def _years_of(name: str, values: Sequence[str]) -> frozenset[int]:
-    """The years in the name or, failing that, in the metadata."""
+    """Return the years in the name or, failing that, in the metadata."""
     return frozenset(map(int, _YEAR.findall(name) or [year for value in values for year in _YEAR.findall(value)]))
 
 

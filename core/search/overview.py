@@ -30,7 +30,7 @@ _SUMMARY_HEADING = re.compile(
 
 
 def documents_meant(question: str, documents: Sequence[Document]) -> list[Document]:
-    """Those whose names or metadata fit the question best, or all when none does."""
+    """Return those whose names or metadata fit the question best, or all when none does."""
     scores = match_documents(question, (), documents)
     return [document for document in documents if scores[document.id] == max(scores.values())]
 

@@ -136,7 +136,7 @@ def to_evidence(chosen: Sequence[Chosen], documents: Mapping[str, Document]) -> 
 
 
 def evidence_of(number: int, found: Candidate, documents: Mapping[str, Document], reason: Reason) -> Evidence:
-    """A candidate as evidence, with what its document is called."""
+    """Return a candidate as evidence, with what its document is called."""
     document = documents.get(found.passage.document_id)
     name, called = (document.name, document.called) if document else ("", ())
     return Evidence(number, found.passage, name, found.scores, reason, called)

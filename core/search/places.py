@@ -68,7 +68,7 @@ def pages_in(question: str) -> tuple[str, ...]:
 
 
 def _pages_between(first: str, last: str) -> list[str]:
-    """The pages between the ends of a range: 3 to 5, iv to vi, A-1 to A-3; none where the ends do not match."""
+    """Return the pages between the ends of a range: 3 to 5, iv to vi, A-1 to A-3; none where the ends do not match."""
     (style, low), (other, high) = _counted(first), _counted(last)
     if style != other or not low < high <= low + MAX_RANGE_PAGES:
         return []
@@ -89,7 +89,7 @@ def numbered_in(question: str) -> tuple[str, ...]:
 
 
 def title_in(question: str) -> str:
-    """The title of a section that a question gives in quotation marks, as in: the section “Late payment”."""
+    """Return the title of a section that a question gives in quotation marks, as in: the section “Late payment”."""
     match = _TITLED.search(question)
     return match["title"].strip() if match else ""
 
@@ -102,7 +102,7 @@ def without_places(question: str) -> str:
 
 
 def years_in(question: str) -> tuple[str, ...]:
-    """The years that a question names, spans filled in."""
+    """Return the years that a question names, spans filled in."""
     plain = with_plain_years(question)
     found = [match.group() for match in _YEAR.finditer(plain)]
     for match in _YEAR_SPAN.finditer(plain):

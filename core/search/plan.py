@@ -108,7 +108,7 @@ def core_question(question: str) -> str:
 
 
 def parts_of(core: str) -> tuple[str, ...]:
-    """The separate questions of a multi-part question; empty when there is only one."""
+    """Return the separate questions of a multi-part question; empty when there is only one."""
     split = [part.strip() for part in _PARTS.split(core)]
     if len(split) > 1:
         split = [one for part in split for one in (_LISTED.split(part) if _in_a_row(part) else [part])]
@@ -164,7 +164,7 @@ def in_documents(
 
 
 def plans_of(plan: SearchPlan) -> list[SearchPlan]:
-    """A plan for each piece with what is looked for beside the question, or the plan itself."""
+    """Return a plan for each piece with what is looked for beside the question, or the plan itself."""
     return [
         replace(
             plan,
@@ -197,6 +197,6 @@ def _content(text: str) -> list[str]:
 
 
 def _variations(core: str, terms: Sequence[Term]) -> tuple[str, ...]:
-    """The words that carry meaning, with what documents print for the question's terms."""
+    """Return the words that carry meaning, with what documents print for the question's terms."""
     wording = " ".join([*_content(core), *(term.printed for term in terms)])
     return (wording,) if wording else ()

@@ -34,7 +34,7 @@ class Rankings:
     """Words of the question that are in no passage searched."""
 
     def best_scores(self) -> dict[str, dict[str, float]]:
-        """The best score of each passage, by index."""
+        """Return the best score of each passage, by index."""
         groups = {"keyword": self.keyword, "keyword printed": self.printed, "dense": self.dense}
         best: dict[str, dict[str, float]] = {name: {} for name in groups}
         for name, group in groups.items():

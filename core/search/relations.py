@@ -54,7 +54,7 @@ def relations_among(documents: Sequence[Document]) -> list[Relation]:
 
 
 def names_older(question: str, relation: Relation) -> bool:
-    """Say whether a question names the version or the year of the older document: "in version 1.0", "of 2019"."""
+    """Return whether a question names the version or the year of the older document: "in version 1.0", "of 2019"."""
     older, newer = (" ".join(one.called) for one in (relation.older, relation.newer))
     return bool((_counted(older) - _counted(newer)) & _counted(question))
 
@@ -115,7 +115,7 @@ def _date_of(document: Document) -> str:
 
 
 def _plain(title: str) -> str:
-    """A title without its numbers."""
+    """Return a title without its numbers."""
     return comparable(_NUMBER.sub("#", title))
 
 

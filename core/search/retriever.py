@@ -204,14 +204,14 @@ class Retriever:
         return sorted(weighted, key=lambda pair: (-pair[1], pair[0]))
 
     def _pages_of(self, passage_ids: Sequence[str]) -> dict[PageKey, list[Passage]]:
-        """All passages of these passages' pages."""
+        """Return all passages of these passages' pages."""
         pages: dict[PageKey, list[Passage]] = {}
         for passage in self._library.passages_of_pages(list(dict.fromkeys(map(page_of, passage_ids)))):
             pages.setdefault(passage.page, []).append(passage)
         return pages
 
     def _neighbours(self, kept: Sequence[Candidate]) -> dict[str, list[Passage]]:
-        """The passage before and the passage after each kept one, across page breaks."""
+        """Return the passage before and the passage after each kept one, across page breaks."""
         near = {(key[0], key[1] + step) for key in (c.passage.page for c in kept) for step in (-1, 0, 1)}
         run = sorted(
             self._library.passages_of_pages(sorted(near)), key=lambda p: (p.document_id, p.page_index, p.start)
@@ -229,7 +229,7 @@ class Retriever:
         return around
 
     def _openings(self, document_ids: Sequence[str]) -> list[Passage]:
-        """The first passages of each targeted document: what it is, who wrote it, when."""
+        """Return the first passages of each targeted document: what it is, who wrote it, when."""
         targets = document_ids if len(document_ids) <= MAX_OPENED_TARGETS else ()
         return [passage for one in targets for passage in self._library.opening_passages(one, OPENING_PASSAGES)]
 
@@ -249,7 +249,7 @@ def _best_first(candidate: Candidate) -> tuple[float, float, str]:
 
 
 def _distinct(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Each passage where it comes first, with the best of its scores."""
+    """Return each passage where it comes first, with the best of its scores."""
     found = dict[str, Candidate]()
     for one in candidates:
         before = found.get(one.passage.id, one)
@@ -259,7 +259,7 @@ def _distinct(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def _scored_for(number: int, kept: Sequence[Candidate], plan: SearchPlan) -> list[Candidate]:
-    """The candidates with what they are worth for this piece of the plan, where it has several."""
+    """Return the candidates with what they are worth for this piece of the plan, where it has several."""
     name = piece_score(number)
     return [one.scored(**{name: one.scores["reranked"]}) if plan.pieces else one for one in kept]
 
@@ -293,7 +293,7 @@ def _with_stage_scores(item: Chosen) -> Chosen:
 def _candidates(
     fused: Ranking, rankings: Rankings, affinity: Mapping[str, float], pages: Mapping[PageKey, Sequence[Passage]]
 ) -> list[Candidate]:
-    """Those of the passages that still exist, with the best score that each index gave them."""
+    """Return those of the passages that still exist, with the best score that each index gave them."""
     best = rankings.best_scores()
     passages = {passage.id: passage for run in pages.values() for passage in run}
     return [

@@ -117,7 +117,7 @@ def titles(pages: Sequence[Page]) -> list[str]:
 
 
 def title_of(heading: str) -> str:
-    """A heading's own words, without the number that it begins with: "Price" of "Clause 3 – Price"."""
+    """Return a heading's own words, without the number that it begins with: "Price" of "Clause 3 – Price"."""
     return _BEFORE_A_TITLE.sub("", " ".join(heading.split()), count=1)
 
 
@@ -132,7 +132,7 @@ def is_on(name: str, pages: Sequence[Page]) -> bool:
 
 
 def _places(pages: Sequence[Page]) -> Iterator[tuple[Page, Block]]:
-    """Every block in reading order, but for headers, footers and tables of contents."""
+    """Return every block in reading order, but for headers, footers and tables of contents."""
     return ((page, block) for page in pages for block in page.blocks if block.kind not in FURNITURE)
 
 
@@ -177,7 +177,7 @@ def _run(places: Sequence[tuple[Page, Block]], at: int, number: str) -> Iterator
 
 
 def _stretches(places: Iterable[tuple[Page, Block]]) -> list[Stretch]:
-    """A stretch for each page, from its first block to its last."""
+    """Return a stretch for each page, from its first block to its last."""
     found: dict[int, Stretch] = {}
     for page, block in places:
         before = found.get(page.page_index, Stretch(page, block.start, block.end))

@@ -64,7 +64,7 @@ class Exports:
         return self.of(self._turns.of_session(session_id), form)
 
     def marked(self, document: Document) -> bytes:
-        """The document's PDF with everything marked that a finished answer cites of it. Raises DocumentError."""
+        """Return the document's PDF with everything marked that a finished answer cites of it. Raises DocumentError."""
         lines = self._turns.lines(TurnFilter(document_id=document.id), most=MAX_TURNS)
         turns = [self._turns.without_trace(line.id) for line in lines if line.status in FINISHED]
         cited = {

@@ -136,7 +136,7 @@ class Health:
 
 
 def _size_of(path: Path) -> int:
-    """A database counts with its write-ahead log."""
+    """Return the size of a file; a database's includes its write-ahead log."""
     if path.is_dir():
         return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     return sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*"))

@@ -81,7 +81,7 @@ class Documents:
         marks: Sequence[tuple[int, int]] = (),
         hidden: Collection[HiddenReason] = (),
     ) -> bytes:
-        """A PNG of the page with these spans of its text marked, and what is hidden on it for these reasons.
+        """Return a PNG of the page with these spans of its text marked, and what is hidden on it for these reasons.
 
         Raises a DocumentError.
         """
@@ -94,7 +94,7 @@ class Documents:
         return show_hidden(marked, apart) if apart else marked
 
     def small_image(self, document_id: str, page_index: int, span: tuple[int, int] | None = None) -> bytes:
-        """A PNG of the page at a thumbnail's size, or of the lines of this span of its text, marked.
+        """Return a PNG of the page at a thumbnail's size, or of the lines of this span of its text, marked.
 
         Raises a DocumentError.
         """
@@ -104,7 +104,7 @@ class Documents:
         return lines_of(image, self._library.page(document_id, page_index), span)
 
     def find(self, document_id: str, words: str) -> list[PageKey]:
-        """The pages of a document on which these words stand, whatever their case and line breaks."""
+        """Return the pages of a document on which these words stand, whatever their case and line breaks."""
         wanted = " ".join(words.split()).casefold()
         count = self._library.get(document_id).page_count if wanted else 0
         texts = ((at, self._library.page_text(document_id, at)) for at in range(count))

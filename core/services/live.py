@@ -72,7 +72,7 @@ class LiveTurn:
             self.update(finished)
 
     def ended(self, status: TurnStatus, error: str) -> Turn:
-        """A turn that did not come to its end keeps the draft it had; its status says what that is worth."""
+        """Return the turn as it ended early, with its draft; its status shows that it is unfinished."""
         return replace(self._with_draft(), status=status, error=error)
 
     def _with_draft(self) -> Turn:

@@ -25,7 +25,7 @@ class Look:
     database: ReadOnlyDatabase
 
     def tables(self, document_id: str) -> "tuple[Table, ...]":
-        """The tables of all pages that are read."""
+        """Return the tables of all pages that are read."""
         from pincite.core.documents.tables import find_tables
 
         receipts = self.library.receipts(document_id)

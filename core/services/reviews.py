@@ -31,7 +31,7 @@ class Verdicts:
         self._library = library
 
     def cite(self, turn: Turn, text: str) -> tuple[tuple[AnswerPart, ...], tuple[Citation, ...]]:
-        """A reviewer's text as parts, and the turn's evidence found for it."""
+        """Return a reviewer's text as parts, and the turn's evidence found for it."""
         cited = cite_edited(text, turn.parts, turn.evidence, self._library.page_text)
         return cited.parts, cited.citations
 
@@ -43,7 +43,7 @@ class Verdicts:
         return self._judged(turn, cite_edited(text, turn.parts, turn.evidence, self._library.page_text))
 
     def as_it_stands(self, turn: Turn) -> Turn:
-        """The turn as it can be shown today: with each citation where its words stand now, if they still do.
+        """Return the turn as it can be shown today: with each citation where its words stand now, if they still do.
 
         Words that no longer stand on their page bear no claim out.
         """
@@ -66,7 +66,7 @@ class Verdicts:
         return self._standing(verdict, review.citations)[0]
 
     def recall(self, found: Recalled | None) -> Recalled | None:
-        """A reviewed answer as it can be repeated; an edited one with a verdict of its own, not the draft's."""
+        """Return a reviewed answer as it can be repeated; an edited one with a verdict of its own, not the draft's."""
         if found is None or not found.same:
             return found
         if found.parts and found.parts[0].text.endswith(ASKED_BACK):

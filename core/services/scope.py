@@ -7,7 +7,7 @@ from pincite.core.domain.turns import Turn
 
 
 def scope_of(turn: Turn, documents: Sequence[Document]) -> tuple[str, ...]:
-    """The documents chosen for a turn, which may be gone; empty where it searched all that there were."""
+    """Return the documents chosen for a turn, which may be gone; empty where it searched all that there were."""
     if turn.scope is not None:
         return turn.scope
     there_then = {document.id for document in documents if document.added_at <= turn.started_at}

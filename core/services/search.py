@@ -80,7 +80,7 @@ class Search:
             return self._made[3]
 
     def try_out(self, query: str, document_ids: Sequence[str] = ()) -> tuple[SearchPlan, SearchResult]:
-        """The playground: what the rewriter and the retriever make of a query, without an answer."""
+        """Return what the rewriter and the retriever make of a query, without an answer."""
         settings = self._settings.current
         plan = plan_question(query, lexicon=users_lexicon(settings.data_dir))
         return plan, self.retriever.search(
@@ -92,7 +92,7 @@ class Search:
         return values_of(documents)
 
     def with_facts(self, wanted: Mapping[str, Sequence[str]], among: Collection[str] = ()) -> tuple[str, ...]:
-        """The ids of the documents, all or ``among`` these, that have them. Raises DocumentError."""
+        """Return the ids of the documents, all or ``among`` these, that have them. Raises DocumentError."""
         documents = [one for one in self._library.list() if not among or one.id in among]
         return tuple(document.id for document in with_facts(documents, wanted))
 

@@ -99,7 +99,7 @@ class Suggestions:
         return tuple(found.values())[:WANTED]
 
     def known(self, documents: Sequence[Document]) -> bool:
-        """Whether all of them were looked through as they are now."""
+        """Return whether all of them were looked through as they are now."""
         return all(_key(document) in self._found for document in documents)
 
     def forget(self, document_id: str) -> None:
@@ -180,7 +180,7 @@ def _candidates(document: Document, library: "Library") -> Iterator[_Candidate]:
 
 
 def _of_tables(document: Document, library: "Library") -> Iterator[_Candidate]:
-    """A cell of each table, by the words of its row and its column."""
+    """Yield a cell of each table, by the words of its row and its column."""
     pages = library.pages(document.id, range(min(document.page_count, MAX_PAGES)))
     for table in find_tables(document.id, pages):
         told = [

@@ -191,11 +191,11 @@ class TurnRunner:
         return live.snapshot if live is not None else TurnSnapshot(self._turns.get(turn_id))
 
     def busy(self) -> bool:
-        """Whether this process is answering anything."""
+        """Return whether this process is answering anything."""
         return bool(self._live)
 
     def running(self, session_id: str) -> str | None:
-        """The turn of a session that this process is running."""
+        """Return the turn of a session that this process is running."""
         with self._lock:
             live = [live.snapshot.turn for live in self._live.values()]
         return next((turn.id for turn in live if turn.session_id == session_id), None)
@@ -265,7 +265,7 @@ class TurnRunner:
         return replace(equipment, library=equipment.library.within(collection.document_ids))
 
     def _documents(self, turn: Turn) -> list[Document]:
-        """All that the turn's session may search."""
+        """Return all that the turn's session may search."""
         return self._within(self._collection_of(turn.session_id)).library.list()
 
     def _begin(self, turn: Turn, asked: Asked, equipment: Equipment, store: Callable[[Turn], Turn]) -> None:
@@ -463,7 +463,7 @@ def context_of(
 
 
 def answered(turn: Turn, final: TurnState) -> Turn:
-    """A turn with what its walk through the graph came to."""
+    """Return a turn with what its walk through the graph came to."""
     return replace(
         turn,
         status=TurnStatus.FLAGGED if final.flagged else TurnStatus.ANSWERED,

@@ -64,7 +64,7 @@ class Chroma:
         self.trouble = ""
 
     def in_step(self, index_id: int) -> bool:
-        """Whether everything of this index is here."""
+        """Return whether everything of this index is here."""
         return self._holds is not None and self._holds == (index_id, self._generation())
 
     def nearest(self, index_id: int, vector: Vectors, limit: int) -> list[tuple[bytes, float]] | None:
@@ -130,7 +130,7 @@ class Chroma:
         return True
 
     def _opened(self, name: str) -> "Collection":
-        """The one collection. The import takes a second, so it waits for the first need."""
+        """Return the one collection. The import takes a second, so it is delayed until the first use."""
         if self._collection is None or self._collection.name != name:
             self.forget()
             with _chroma():

@@ -27,7 +27,7 @@ class Condition:
         return result == "ok"
 
     def embedder_name(self) -> str:
-        """The active index's, or that of the one that will be made."""
+        """Return the active index's, or that of the one that will be made."""
         return self._indexes.chosen_name
 
     def vectors(self) -> tuple[int, list[str]]:

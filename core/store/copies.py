@@ -24,7 +24,7 @@ DAY_SECONDS = 86_400.0
 
 
 def copies_in(data_dir: Path) -> list[Path]:
-    """The newest first."""
+    """Return the newest first."""
     return sorted((data_dir / FOLDER).glob("*.db"), key=lambda path: path.stat().st_mtime, reverse=True)
 
 

@@ -69,7 +69,7 @@ def claim(settings: Settings, database: Database) -> None:
 
 
 def stamp_of(directory: Path) -> int | None:
-    """The id of the directory; None where there is none that can be read. Raises StorageError."""
+    """Return the id of the directory; None where there is none that can be read. Raises StorageError."""
     with _directory_told(directory):
         try:
             stamp = json.loads((directory / STAMP).read_text(encoding="utf-8"))

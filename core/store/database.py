@@ -145,7 +145,7 @@ class Database:
         return connection
 
     def number(self, query: str, values: Sequence[object] = ()) -> int:
-        """The one number that a query gives."""
+        """Return the one number that a query gives."""
         found: int = self.connection.execute(query, tuple(values)).fetchone()[0]
         return found
 
@@ -277,7 +277,7 @@ class ReadOnlyDatabase(Database):
             self._migrate()
 
     def _can_be_read_so(self) -> bool:
-        """A kill may leave an index of the log that only a writer may mend."""
+        """Return whether the database can be read as it is; after a kill only a writer can repair the log's index."""
         try:
             return self._version() == len(_migrations())
         except (ForeignDirectoryError, NewerDatabaseError):

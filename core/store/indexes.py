@@ -268,7 +268,7 @@ class Indexes:
         return self._create(IndexStamp.of(self._embedder(self._settings.embedding_model)), "active")
 
     def _create(self, stamp: IndexStamp, role: Role) -> VectorIndex:
-        """The index in this role, made if no other thread or process was first."""
+        """Return the index in this role, made if no other thread or process was first."""
         with self._database.transaction() as connection:
             connection.execute(
                 "INSERT OR IGNORE INTO vector_indexes (embedder, version, dimensions, role) VALUES (?, ?, ?, ?)",
@@ -302,7 +302,7 @@ class Indexes:
         )
 
     def _is_whole(self, index: VectorIndex) -> bool:
-        """Whether no passage lacks a vector; looked for once in each generation."""
+        """Return whether no passage lacks a vector; looked for once in each generation."""
         generation = self._database.number("SELECT generation FROM vector_state")
         if self._whole.get(index.id) == generation:
             return True

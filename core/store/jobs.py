@@ -45,7 +45,7 @@ class Jobs:
         return self._job(row) if row else None
 
     def unfinished(self, *stages: JobStage) -> tuple[str, ...]:
-        """The documents whose job is unfinished, in one of these stages or any, oldest job first."""
+        """Return the documents whose job is unfinished, in one of these stages or any, oldest job first."""
         scope = f"AND stage IN ({','.join('?' * len(stages))})" if stages else ""
         rows = self._database.connection.execute(
             f"SELECT document_id FROM jobs WHERE {_UNFINISHED} {scope} ORDER BY id", stages
@@ -121,7 +121,7 @@ class Jobs:
         return found
 
     def _job(self, row: Row) -> Job:
-        """The time left is told from the pace of this stage so far, once there is one."""
+        """Return the time left, estimated from the pace of this stage so far."""
         stage, status = JobStage(row["stage"]), JobStatus(row["status"])
         done, total, seconds_left = 0, 0, None
         if status is JobStatus.RUNNING and row["stage_started_at"]:

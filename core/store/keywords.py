@@ -39,7 +39,7 @@ _CYRILLIC_STEM = 6
 
 
 def index_terms(text: str) -> Iterator[str]:
-    """The terms of a text: case and width folded, unspaced scripts as pairs, numbers without thousands commas."""
+    """Yield the terms of a text: case and width folded, unspaced scripts as pairs, numbers without thousands commas."""
     text = _MARKS.sub("", unicodedata.normalize("NFKC", text.translate(UNRAISED))).casefold()
     yield from ("".join(match.groups()) for match in _HYPHENATED.finditer(text))
     for match in _TERM.finditer(text):
@@ -107,7 +107,7 @@ class Fts5Index:
         return " OR ".join(self._affordable([_quoted(term) for term in terms[:MAX_TERMS]]))
 
     def _affordable(self, terms: list[str]) -> list[str]:
-        """The terms that tell passages apart at a bearable cost, rarest first."""
+        """Return the terms that tell passages apart at a bearable cost, rarest first."""
         if len(terms) <= MIN_TERMS:
             return terms
         connection = self._database.connection
@@ -146,6 +146,6 @@ def _marks(values: Sequence[str]) -> str:
 
 
 def _quoted(term: str) -> str:
-    """A single character of an unspaced script finds every pair that it begins."""
+    """Return the query for a term; a single character of an unspaced script matches every pair that it begins."""
     single = len(term) == 1 and re.match(f"[{_UNSPACED}]", term)
     return f'"{term}"' + ("*" if single else "")

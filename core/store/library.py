@@ -71,14 +71,14 @@ class Library:
         self._listed = listed
 
     def list(self) -> list[Document]:
-        """Every document, newest first."""
+        """Return every document, newest first."""
         rows = self._database.connection.execute(_DOCUMENTS).fetchall()
         metadata = self._metadata()
         listed = (row for row in rows if self._listed is None or row["id"] in self._listed)
         return [_document(row, metadata.get(row["id"], ())) for row in listed]
 
     def within(self, document_ids: Collection[str]) -> "Library":
-        """The same with these documents alone in its list: others can be neither named nor searched."""
+        """Return the same with these documents alone in its list: others can be neither named nor searched."""
         return Library(self._database, self._settings, listed=document_ids)
 
     def get(self, document_id: str) -> Document:
@@ -89,7 +89,7 @@ class Library:
         return _document(row, self._metadata(document_id).get(document_id, ()))
 
     def given_name(self, document_id: str) -> str:
-        """The name that the document was added or renamed with, whatever others are called."""
+        """Return the name that the document was added or renamed with, whatever others are called."""
         row = self._database.connection.execute("SELECT name FROM documents WHERE id = ?", (document_id,)).fetchone()
         return str(row["name"]) if row else ""
 
@@ -138,7 +138,7 @@ class Library:
                     self.keep_sha256(row["id"], sha256_of(path))
 
     def file_is_sound(self, document_id: str) -> bool:
-        """Whether the document's PDF is there as it was taken in. Reads all of it."""
+        """Return whether the document's PDF is there as it was taken in. Reads all of it."""
         row = self._database.connection.execute(
             "SELECT kept_sha256 FROM documents WHERE id = ?", (document_id,)
         ).fetchone()
@@ -238,7 +238,7 @@ class Library:
         return rows.fetchone() is not None
 
     def page_text(self, document_id: str, page_index: int) -> str:
-        """The text alone; empty when the page is not there."""
+        """Return the text alone; empty when the page is not there."""
         row = self._database.connection.execute(
             "SELECT text FROM pages WHERE document_id = ? AND page_index = ?", (document_id, page_index)
         ).fetchone()
@@ -255,7 +255,7 @@ class Library:
         return replace(citation, start=found[0].start(), end=found[0].end(), quotation=found[0].group())
 
     def stands(self, citation: Citation) -> bool:
-        """Whether the quoted words are still on their page."""
+        """Return whether the quoted words are still on their page."""
         return self.located(citation) is not None
 
     def passages(self, ids: Sequence[str]) -> Passages:
@@ -267,7 +267,7 @@ class Library:
         return [found[passage_id] for passage_id in ids if passage_id in found]
 
     def passages_of_pages(self, pages: Sequence[tuple[str, int]]) -> Passages:
-        """All passages of (document id, page index) pairs, in reading order."""
+        """Return all passages of (document id, page index) pairs, in reading order."""
         found: Passages = []
         for at in range(0, len(pages), _MANY):
             part = pages[at : at + _MANY]
@@ -333,7 +333,7 @@ def sha256_of(path: Path) -> str:
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether a PDF has its beginning and its end. Raises OSError."""
+    """Return whether a PDF has its beginning and its end. Raises OSError."""
     with path.open("rb") as file:
         head = file.read(5)
         file.seek(max(0, path.stat().st_size - 1024))
@@ -394,7 +394,7 @@ def _typed(name: str) -> str:
 
 @decoding("The entry of a document")
 def _numbered(row: Row) -> str:
-    """The document's name, with a number where others of the same name were added before."""
+    """Return the document's name, with a number where others of the same name were added before."""
     name = str(row["name"])
     bare = bare_name(name)
     return f"{bare} ({row['namesakes'] + 1}){name[len(bare) :]}" if row["namesakes"] else name

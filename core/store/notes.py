@@ -88,7 +88,7 @@ class NoteStore:
 
 
 def _holds(outer: Citation, inner: Citation) -> bool:
-    """Whether one quotation is a part of another, longer one of its page."""
+    """Return whether one quotation is a part of another, longer one of its page."""
     around = outer.page == inner.page and outer.start <= inner.start and inner.end <= outer.end
     return around and outer.end - outer.start > inner.end - inner.start
 

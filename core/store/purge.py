@@ -131,7 +131,7 @@ def _written(body: dict[str, Any]) -> str:
 
 
 def _words_of(body: dict[str, Any]) -> set[str]:
-    """The words of a turn's own question, its answer and what that rests on."""
+    """Return the words of a turn's own question, its answer and what that rests on."""
     return {word for name in _OWN for text in _texts_in(body.get(name)) for word in map(str.casefold, words(text))}
 
 
@@ -167,7 +167,7 @@ def _turn_without(strange: set[str], body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _step_without(strange: set[str], step: dict[str, Any]) -> dict[str, Any]:
-    """The step with DELETED for each note of it that has one of these words."""
+    """Return the step with DELETED for each note of it that has one of these words."""
     kept = dict(step)
     for name in ("read", "decided", "returned"):
         if isinstance(notes := step.get(name), dict):

@@ -33,7 +33,7 @@ class Recall:
         self._meaning = meaning
 
     def sessions_like(self, wanted: str, *, most: int, collection_id: str | None = None) -> list[Session]:
-        """The sessions nearest in meaning, nearest first; none where the embedding model cannot be used.
+        """Return the sessions nearest in meaning, nearest first; none where the embedding model cannot be used.
 
         ``collection_id`` as for ``Sessions.list``.
         """

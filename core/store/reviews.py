@@ -123,11 +123,11 @@ class Reviews:
         return ReviewDraft(row["turn_id"], row["text"], row["updated_at"]) if row else None
 
     def drafted(self) -> set[str]:
-        """The turns that have an edit which is not saved."""
+        """Return the turns that have an edit which is not saved."""
         return {row["turn_id"] for row in self._database.connection.execute("SELECT turn_id FROM drafts")}
 
     def history(self, turn_id: str) -> list[Review]:
-        """All decisions on a turn, oldest first."""
+        """Return all decisions on a turn, oldest first."""
         rows = self._database.connection.execute(
             "SELECT * FROM reviews WHERE turn_id = ? ORDER BY id", (turn_id,)
         ).fetchall()
@@ -225,7 +225,7 @@ class Reviews:
         return similar
 
     def _undecided(self, turn_id: str, decision: ReviewDecision) -> Turn:
-        """The turn, where it can be decided so. Raises TurnError."""
+        """Return the turn, where it can be decided so. Raises TurnError."""
         turn = self._turns.get(turn_id)
         if turn.status is TurnStatus.REVIEWED and turn.review:
             review = turn.review
@@ -267,6 +267,6 @@ class Reviews:
 
 
 def _speaks_of(turn: Turn, review: Review, scope: set[str]) -> bool:
-    """Whether the answer speaks of nothing but documents of the scope."""
+    """Return whether the answer speaks of nothing but documents of the scope."""
     cited = {citation.document_id for citation in review.citations}
     return bool(scope) and cited <= scope and bool(cited or scope <= set(turn.document_ids))

@@ -47,7 +47,7 @@ class Sessions:
         return session
 
     def list(self, search: str = "", *, most: int = -1, collection_id: str | None = None) -> list[Session]:
-        """The most recently used first, all or so many; ``search`` looks in titles, questions and answers.
+        """Return the most recently used first, all or so many; ``search`` looks in titles, questions and answers.
 
         ``collection_id``: only those of that collection; empty: only those of none.
         """
@@ -112,7 +112,7 @@ class Sessions:
         )
 
     def export_markdown(self, session_id: str) -> str:
-        """The conversation with, under each answer, its citations: document, page and quotation."""
+        """Return the conversation with, under each answer, its citations: document, page and quotation."""
         session = self.get(session_id)
         parts = [
             f"# {escape(session.title)}",
@@ -170,7 +170,7 @@ def _answer_markdown(parts: Sequence[AnswerPart]) -> str:
 
 
 def _name(text: str) -> str:
-    """A name or label that cannot be taken for more than that."""
+    """Return a name or label that cannot be taken for more than that."""
     flat = " ".join(text.split())
     plain = re.fullmatch(r"[\w .()&+,'’–-]*", flat) is not None and ", page" not in flat.lower()
     return escape(flat) if plain else verbatim(flat, always=True)

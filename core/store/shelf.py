@@ -58,7 +58,7 @@ class Shelf:
         self._after_remove = after_remove
 
     def transaction(self) -> AbstractContextManager[object]:
-        """All of what is written inside, or nothing."""
+        """Return all of what is written inside, or nothing."""
         return self._database.transaction()
 
     # ------------------------------------------------------------ documents and their files
@@ -147,7 +147,7 @@ class Shelf:
     # ------------------------------------------------------------ pages and passages
 
     def pages(self, document_id: str, page_indexes: Iterable[int]) -> Iterator[Page]:
-        """Those of the pages that are there."""
+        """Yield those of the pages that are there."""
         for index in page_indexes:
             if self._library.has_page(document_id, index):
                 yield self._library.page(document_id, index)

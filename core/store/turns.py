@@ -127,7 +127,7 @@ class Turns:
         return self._read("session_id = ? ORDER BY position", (session_id,))
 
     def newest(self, session_id: str, most: int) -> list[Turn]:
-        """The last turns of a session in their order, without their traces."""
+        """Return the last turns of a session in their order, without their traces."""
         rows = self._database.connection.execute(
             "SELECT id FROM turns WHERE session_id = ? ORDER BY position DESC LIMIT ?", (session_id, most)
         ).fetchall()
@@ -137,7 +137,7 @@ class Turns:
         return self._database.number("SELECT count(*) FROM turns WHERE session_id = ?", (session_id,))
 
     def without_trace(self, turn_id: str) -> Turn:
-        """The turn as conversations show it; decoded once for each version of it. Raises TurnError."""
+        """Return the turn as conversations show it; decoded once for each version of it. Raises TurnError."""
         connection = self._database.connection
         row = connection.execute("SELECT version FROM turn_lines WHERE turn_id = ?", (turn_id,)).fetchone()
         version = row["version"] if row else -1
@@ -160,7 +160,7 @@ class Turns:
         return found[0]
 
     def exchanges(self, session_id: str, *, before: int = 2**62) -> tuple[Exchange, ...]:
-        """The finished questions with their answers, reviewed ones as reviewed, oldest first.
+        """Return the finished questions with their answers, reviewed ones as reviewed, oldest first.
 
         ``before``: only those of turns at earlier positions.
         """
@@ -199,7 +199,7 @@ class Turns:
         return self._read("1 ORDER BY started_at DESC LIMIT ?", (limit,))
 
     def lines(self, wanted: TurnFilter = EVERY_TURN, *, most: int) -> list[TurnLine]:
-        """The first of a list of turns, newest first, of the flagged ones oldest first; no body is read."""
+        """Return the first of a list of turns, newest first, of the flagged ones oldest first; no body is read."""
         condition, values = _condition(wanted)
         direction = "" if wanted.status is TurnStatus.FLAGGED else "DESC"
         rows = self._database.connection.execute(
@@ -325,7 +325,7 @@ def _known_confidence(turn: Turn) -> float | None:
 
 
 def _body(turn: Turn) -> str:
-    """The turn as JSON; what its attempts have as it has it itself, such as the evidence, is written once."""
+    """Return the turn as JSON; what its attempts have as it has it itself, such as the evidence, is written once."""
     body = json.loads(to_json(replace(turn, trace=(), path=(), review=None, feedback=None)))
     for attempt in body["attempts"]:
         for name in SHARED:
@@ -369,7 +369,7 @@ def _condition(wanted: TurnFilter) -> tuple[str, list[object]]:
 
 
 def containing(words: str) -> str:
-    """A pattern for LIKE ... ESCAPE '\\' that finds these words as they are."""
+    """Return a pattern for LIKE ... ESCAPE '\\' that finds these words as they are."""
     return "%" + words.strip()[:MAX_SEARCHED].replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_") + "%"
 
 

@@ -39,7 +39,7 @@ class StoredVectors:
         self._database = database
 
     def get(self, keys: Sequence[bytes], stamp: IndexStamp) -> dict[bytes, Vectors]:
-        """Those of the embedding keys that are there, and sound."""
+        """Return those of the embedding keys that are there, and sound."""
         marks = ",".join("?" * len(keys))
         rows = self._database.connection.execute(
             f"SELECT key, vector FROM embeddings WHERE model = ? AND key IN ({marks})", (stamp.model, *keys)

@@ -13,13 +13,13 @@ def this_worker() -> str:
 
 
 def is_alive(worker: str) -> bool:
-    """Say whether the process that wrote ``worker`` is still the one with its id."""
+    """Return whether the process that wrote ``worker`` is still the one with its id."""
     identity, _, started = worker.partition(":")
     return worker == this_worker() or (identity.isdecimal() and started != "" and _started(int(identity)) == started)
 
 
 def _started(process_id: int) -> str:
-    """The process's start time in the system's own terms; empty when there is no such process."""
+    """Return the process's start time in the system's own terms; empty when there is no such process."""
     status = Path(f"/proc/{process_id}/stat")
     if status.parent.parent.joinpath("self").exists():
         try:

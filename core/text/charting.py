@@ -17,7 +17,7 @@ _TICKS = 6
 
 
 def chart_of(figures: Sequence[Figure]) -> dict[str, Any] | None:
-    """The specification; None where the figures are no series of one unit: of a row, or of a column."""
+    """Return the specification; None where the figures are no series of one unit: of a row, or of a column."""
     written = _written(tuple(figures))
     chart: dict[str, Any] | None = json.loads(written) if written else None
     return chart

@@ -12,5 +12,5 @@ def defused(text: str) -> str:
 
 
 def in_line(text: str) -> str:
-    """The same on one line, for names and claims."""
+    """Return the same on one line, for names and claims."""
     return " ".join(defused(text).split())

@@ -32,7 +32,7 @@ def compare(said: str, recognised: str) -> Likeness:
 
 
 def figures_differ(said: str, recognised: str) -> bool:
-    """Whether a digit of either plain text stands against something that is no misreading of it."""
+    """Return whether a digit of either plain text stands against something that is no misreading of it."""
     for change in Levenshtein.opcodes(said, recognised):
         if change.tag == "equal":
             continue

@@ -31,7 +31,7 @@ def escape(text: str) -> str:
 
 
 def escape_lines(text: str) -> str:
-    """The same with line breaks kept; list marks and numbers at a line's start stay text."""
+    """Return the same with line breaks kept; list marks and numbers at a line's start stay text."""
     lines = [re.sub(r"^(\d+)([.)])", r"\1\\\2", escape(line)) for line in text.splitlines()]
     return "  \n".join(lines)
 

@@ -64,12 +64,12 @@ def citation_numbers(text: str) -> tuple[int, ...]:
 
 
 def plain_text(parts: Iterable[AnswerPart]) -> str:
-    """The answer's words without any marker of ours: what claims have their positions in."""
+    """Return the answer's words without any marker of ours: what claims have their positions in."""
     return "".join(part.text for part in parts)
 
 
 def marked_text(parts: Iterable[AnswerPart]) -> str:
-    """The answer as text for people: quoted white space drawn together, a marker where something is cited.
+    """Return the answer as text for people: quoted white space drawn together, a marker where something is cited.
 
     What was computed is followed by its formula.
     """
@@ -120,7 +120,7 @@ class _Evidence:
         return [NormalizedText(text) for text in self._sources.values()]
 
     def holds(self, match: re.Match[str]) -> bool:
-        """Say whether it stands between the same words there; one that names no source, whether it stands there."""
+        """Return whether it stands between the same words there; one that names no source, whether it stands there."""
         bracket, text = match.group(), match.string
         if not any(bracket in source for source in self._sources.values()):
             return False
@@ -143,7 +143,7 @@ class _Evidence:
 
 
 def _behind_words(plain: str, place: int) -> int:
-    """A marker that opens its line belongs to the sentence that follows, and is put behind it."""
+    """Return the text with each marker that opens a line moved behind the sentence that follows."""
     line = plain.rfind("\n", 0, place) + 1
     if plain[line:place].strip():
         return place

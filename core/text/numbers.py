@@ -303,7 +303,7 @@ def stated_scales(text: str) -> frozenset[float]:
 
 
 def same(claimed: Quantity, given: Quantity, scales: frozenset[float] = frozenset({1.0})) -> bool:
-    """Say whether `given` bears out `claimed`: same kind, and same value to the precision of the claim."""
+    """Return whether `given` bears out `claimed`: same kind, and same value to the precision of the claim."""
     if "label" in (claimed.kind, given.kind):
         return claimed.digits == given.digits and {claimed.kind, given.kind} <= {"label", "number"}
     if claimed.kind == "date" or given.kind == "date":
@@ -320,7 +320,7 @@ def same(claimed: Quantity, given: Quantity, scales: frozenset[float] = frozense
 
 
 def comparable(one: Quantity, other: Quantity) -> bool:
-    """Say whether two figures count the same kind of thing, as far as both say what they count and per what."""
+    """Return whether two figures count the same kind of thing, as far as both say what they count and per what."""
     if (one.unit and other.unit and one.unit != other.unit) or (one.per and other.per and one.per != other.per):
         return False
     if one.kind == other.kind:
@@ -331,7 +331,7 @@ def comparable(one: Quantity, other: Quantity) -> bool:
 
 
 def is_close(claimed: Quantity, value: float) -> bool:
-    """Say whether a value is what was claimed, as exactly as that is written."""
+    """Return whether a value is what was claimed, as exactly as that is written."""
     # Falling amounts are told as "fell by 5": the sign may live in the verb, so only a written minus is binding.
     difference = min(
         abs(claimed.value - value), abs(claimed.value + value) if claimed.value > 0 > value else float("inf")
@@ -481,7 +481,7 @@ class Printed:
 
 
 def uses_decimal_comma(texts: Iterable[str]) -> bool:
-    """Whether figures that stand together are written like 1.234,5 more often than like 1,234.5."""
+    """Return whether figures that stand together are written like 1.234,5 more often than like 1,234.5."""
     commas = points = 0
     for text in texts:
         if text[-1:].isdigit() or text[-1:] in ")%€$":
@@ -508,7 +508,7 @@ def printed_figure(text: str, *, decimal_comma: bool = False) -> Printed | None:
 
 
 def stated_measure(text: str) -> tuple[str, int]:
-    """The unit and the scale that a caption or a head states; "" and 0 where it states none.
+    """Return the unit and the scale that a caption or a head states; "" and 0 where it states none.
 
     "In millions, except per share data" gives millions; "Earnings per share" gives 1, whatever the table says.
     """

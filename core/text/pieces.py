@@ -29,7 +29,7 @@ def pieces(word: str) -> int:
 
 @cache
 def words_of(language: str) -> frozenset[str]:
-    """The words that a language's list has, in lower case; none of a language that has no list."""
+    """Return the words that a language's list has, in lower case; none of a language that has no list."""
     from spellchecker import SpellChecker
 
     listed = language in SpellChecker.languages()

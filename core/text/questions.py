@@ -74,12 +74,12 @@ def is_english(question: str) -> bool:
 
 
 def in_english(question: str, texts: Sequence[str]) -> bool:
-    """Whether the question and most of the texts that it is asked of are English."""
+    """Return whether the question and most of the texts that it is asked of are English."""
     return is_english(question) and 2 * sum(map(is_english, texts)) >= len(texts)
 
 
 def in_another_language(question: str, texts: Sequence[str]) -> bool:
-    """Whether the question is English and most of the texts are not, or the other way round."""
+    """Return whether the question is English and most of the texts are not, or the other way round."""
     return bool(texts) and is_english(question) != (2 * sum(map(is_english, texts)) >= len(texts))
 
 
@@ -101,7 +101,7 @@ def strange_names(question: str, absent: Sequence[str]) -> list[str]:
 
 
 def asks_for_list(question: str) -> bool:
-    """Whether an English question asks for several things."""
+    """Return whether an English question asks for several things."""
     return bool(_LIST.search(question)) and not asks_yes_or_no(question) and is_english(question)
 
 
@@ -128,12 +128,12 @@ def asks_for_a_fact(question: str) -> bool:
 
 
 def asked_beside(question: str, names: str) -> set[str]:
-    """The terms of a question that are none of these names, and not what is asked of whole documents."""
+    """Return the terms of a question that are none of these names, and not what is asked of whole documents."""
     return set(content_terms(question)) - OF_DOCUMENTS - set(content_terms(names))
 
 
 def asks_only_for(title: str, question: str, names: str) -> bool:
-    """Whether a question holds a title whole and asks for nothing else of documents of these names.
+    """Return whether a question holds a title whole and asks for nothing else of documents of these names.
 
     "What does the contract say about late payment?" asks for "5 Late payment"; who, when or how much asks for more, and
     a title that is but the document's name for none of its sections.
@@ -145,28 +145,28 @@ def asks_only_for(title: str, question: str, names: str) -> bool:
 
 
 def asks_openly(question: str) -> bool:
-    """Whether a question asks neither for yes or no nor who, when, where, why or how."""
+    """Return whether a question asks neither for yes or no nor who, when, where, why or how."""
     return not _ASKED_FOR.search(question) and not asks_yes_or_no(question)
 
 
 def without_how_much(question: str) -> str:
-    """The question without the words that ask for an amount."""
+    """Return the question without the words that ask for an amount."""
     return _HOW_MUCH.sub("", question)
 
 
 def has_turning_words(question: str, *, but_question_words: bool = False) -> bool:
-    """Whether small words make it ask for something else than what it names: "before 2023", "most of", "why"."""
+    """Return whether small words make it ask for something else than what it names: "before 2023", "most of", "why"."""
     asks = not but_question_words and _ASKED_FOR.search(without_how_much(question))
     return bool(_TURNING.search(question) or asks or _SIGNS.search(question))
 
 
 def asks_yes_or_no(question: str) -> bool:
-    """Whether an English question begins as one that is answered with yes or no, and leaves no other choice."""
+    """Return whether an English question begins as one that is answered with yes or no, and leaves no other choice."""
     return bool(_YES_NO.match(question)) and not _ALTERNATIVES.search(question) and is_english(question)
 
 
 def as_statement(question: str) -> str:
-    """A question of yes or no as what it asks about: "Is the fee 5 %?" as "the fee 5 %"."""
+    """Return a question of yes or no as what it asks about: "Is the fee 5 %?" as "the fee 5 %"."""
     return _YES_NO.sub("", question, count=1).strip(" \t?.")
 
 

@@ -109,7 +109,7 @@ def _normalize(text: str) -> tuple[str, list[int]]:
 
 
 def _splits_word(plain: str, position: int) -> bool:
-    """Say whether a cut at `position` falls inside a word or number; scripts without spaces have no such places."""
+    """Return whether a cut at `position` falls inside a word or number; scripts without spaces have no such places."""
     if position <= 0 or position >= len(plain):
         return False
     before, after = plain[position - 1], plain[position]

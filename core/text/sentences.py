@@ -77,7 +77,7 @@ def _stands_alone(line: str) -> bool:
 
 
 def _is_figure_row(line: str) -> bool:
-    """Say whether a line ends in two cells of figures or more, with something before them."""
+    """Return whether a line ends in two cells of figures or more, with something before them."""
     cells: list[str] = []
     for cell in reversed(line.split()[1:]):
         if not (_FIGURE_CELL.fullmatch(cell) or _SIGN_CELL.fullmatch(cell)):

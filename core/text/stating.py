@@ -50,7 +50,7 @@ class NotComputableError(ValueError):
 
 
 def expression_of(expression: str) -> ast.Expression:
-    """A tree of one's own. Raises SyntaxError or ValueError for what is no expression."""
+    """Return a tree of one's own. Raises SyntaxError or ValueError for what is no expression."""
     return deepcopy(_read(expression))
 
 
@@ -96,7 +96,7 @@ def _with_unit(text: str, unit: str) -> str:
 
 
 def reads_so(figure: Figure) -> bool:
-    """Whether its text is read as its value, with a decimal point or comma."""
+    """Return whether its text is read as its value, with a decimal point or comma."""
     readings = (printed_figure(figure.text, decimal_comma=comma) for comma in (False, True))
     return any(reading is not None and reading.value == figure.value for reading in readings)
 
@@ -125,12 +125,12 @@ def series_of(figures: Sequence[Figure]) -> tuple[str, tuple[str, ...]] | None:
 
 
 def is_drawn(one: AnswerPart | Stated) -> bool:
-    """Whether it states a row over its periods, or a column, that is likely enough what is asked for."""
+    """Return whether it states a row over its periods, or a column, that is likely enough what is asked for."""
     return one.computation is None and (one.probability or 0.0) >= DRAWN_FROM and series_of(one.figures) is not None
 
 
 def relation(computation: Computation) -> str:
-    """The sign with which it compares, ">" or "<"; "" where it gives a figure. Raises NotComputableError."""
+    """Return the sign with which it compares, ">" or "<"; "" where it gives a figure. Raises NotComputableError."""
     tree = _parsed(computation.expression)
     return (">" if isinstance(tree.ops[0], ast.Gt) else "<") if isinstance(tree, ast.Compare) else ""
 
@@ -169,7 +169,7 @@ def formula(figures: Sequence[Figure], computation: Computation) -> str:
 
 
 def latex(figures: Sequence[Figure], computation: Computation) -> str:
-    """The formula with its numbers and its result, as LaTeX; "" where it has none, or only compares."""
+    """Return the formula with its numbers and its result, as LaTeX; "" where it has none, or only compares."""
     numbers = {letter: text.replace(",", "{,}") for letter, text in _numbers(figures, computation).items()}
     try:
         if relation(computation):
@@ -182,7 +182,7 @@ def latex(figures: Sequence[Figure], computation: Computation) -> str:
 
 
 def _operands(figures: Sequence[Figure], computation: Computation) -> list[Decimal]:
-    """The figures as the result is counted: of one scale as they are printed, of several as amounts."""
+    """Return the figures as the result is counted: of one scale as they are printed, of several as amounts."""
     scale = Decimal(computation.scale)
     if len({figure.scale for figure in figures}) == 1 and scale in (1, figures[0].scale):
         return [figure.value for figure in figures]
@@ -232,7 +232,7 @@ def _evaluated(node: ast.expr, values: Mapping[str, Decimal]) -> Decimal:
 
 
 def _plain(node: ast.expr, numbers: Mapping[str, str]) -> tuple[str, int]:
-    """An expression in words of one line, and how tightly it holds together."""
+    """Return an expression in words of one line, and how tightly it holds together."""
     match node:
         case ast.Compare(left, [compared], [right]):
             sign = ">" if isinstance(compared, ast.Gt) else "<"

@@ -30,5 +30,5 @@ def split_thinking(text: str, *, alone: bool = True) -> tuple[str, str]:
 
 
 def holds_a_closing_mark(text: str) -> bool:
-    """A document may speak of such marks, and an answer quote it."""
+    """Return whether a text contains a closing mark; a document may contain one, and an answer quote it."""
     return bool(_CLOSES.search(text))

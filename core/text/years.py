@@ -7,5 +7,5 @@ from pincite.core.text.numbers import quantities
 
 @lru_cache(maxsize=65536)
 def years_of(text: str) -> frozenset[int]:
-    """Those in dates, and those alone."""
+    """Return those in dates, and those alone."""
     return frozenset(quantity.year for quantity in quantities(text) if quantity.kind == "date" and quantity.year)

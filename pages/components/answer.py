@@ -43,7 +43,7 @@ _WRITTEN = (PartKind.PROSE, PartKind.DECLINE, PartKind.NOTE)
 
 
 def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str:
-    """Each claim is followed by one badge; numbers that belong to no judged claim stand in a gray one."""
+    """Return the Markdown: each claim followed by one badge; citations without a judged claim have a gray one."""
     if lists_passages(parts):
         return _passages_markdown(parts)
     claims = sorted(verdict.claims if verdict else (), key=lambda claim: claim.start)
@@ -192,7 +192,7 @@ def _table(text: str) -> str:
 
 
 def _is_figure(cell: str) -> bool:
-    """Say whether a cell begins with a digit, has no more letters than digits, or is empty or a sign."""
+    """Return whether a cell begins with a digit, has no more letters than digits, or is empty or a sign."""
     begins = next(filter(str.isalnum, cell), "0").isdigit()
     return begins or sum(map(str.isalpha, cell)) <= sum(map(str.isdigit, cell))
 
@@ -221,7 +221,7 @@ _BREAKS = re.compile(r"([\t\n]+)")
 
 
 def _lines(text: str) -> list[str]:
-    """A page's lines, for a heading or an item of a list has one; what goes on in small letters goes on."""
+    """Return the lines of a page's text; a line that begins in lower case continues the one before."""
     lines: list[str] = []
     for line in ("\t".join(map(flat, one.split("\t"))) for one in text.splitlines()):
         if lines and line[:1].islower():
@@ -258,7 +258,7 @@ def _prose(parts: Sequence[AnswerPart], claims: Sequence[Claim], start: int) -> 
 
 
 def _carries(claim: Claim, text: str, start: int, place: int) -> bool:
-    """Say whether a number at a place of the text stands in a claim or right behind it."""
+    """Return whether a number at a place of the text stands in a claim or right behind it."""
     begin, end = claim.start - start, claim.end - start
     return begin < place and (place <= end or not text[end:place].strip())
 
@@ -268,7 +268,7 @@ def _numbers(numbers: Sequence[int]) -> str:
 
 
 def badge(claim: Claim, numbers: Sequence[int], *, quoted: bool = False) -> str:
-    """The mark of a claim; that it is borne out is never shown without the citation that bears it.
+    """Return the mark of a claim; a claim is never shown as supported without its citation.
 
     What is only quoted has a quotation mark: nobody had to check what it says.
     """

@@ -16,7 +16,7 @@ _EDITED = "documents_collection"
 
 
 def collection_of(app: Pincite, session: Session | None) -> Collection | None:
-    """The collection of the conversation, or the one in which a new one will begin; None: all documents."""
+    """Return the collection of the conversation, or the one in which a new one will begin; None: all documents."""
     if session:
         st.session_state[_NEW] = session.collection_id
     return _stored(app, st.session_state.get(_NEW, ""))

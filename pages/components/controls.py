@@ -26,7 +26,7 @@ def button(label: str, icon: str, do: Callback | None = None, *args: object, **o
 
 
 def quiet(label: str, icon: str, do: Callback | None = None, *args: object, **options: Any) -> bool:
-    """A button that does not stand out."""
+    """Draw a plain button and return whether it was pressed."""
     return button(label, icon, do, *args, type="tertiary", **options)
 
 

@@ -80,7 +80,7 @@ def _open(app: Pincite, slot: str, name: str | None) -> None:
 
 
 def _cited(app: Pincite, name: str) -> ShownPage | None:
-    """The page of a citation by its name, which is its turn and its number."""
+    """Return the page of a citation by its name, which is its turn and its number."""
     turn_id, _, number = name.partition(".")
     try:
         citations = app.verdicts.as_it_stands(app.turns.without_trace(turn_id)).final_citations

@@ -18,7 +18,7 @@ _HERE = Path(__file__).parent
 
 
 def asset(name: str) -> str:
-    """A script or style that stands beside these modules."""
+    """Return a script or style that stands beside these modules."""
     return (_HERE / name).read_text(encoding="utf-8")
 
 

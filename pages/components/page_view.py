@@ -69,7 +69,7 @@ def by_page(citations: Sequence[Citation]) -> list[list[Citation]]:
 
 
 def cited_page(place: Citation, citations: Sequence[Citation], turn_id: str = "") -> ShownPage:
-    """The page of one of these citations; each of them is marked on its own page."""
+    """Return the page of one of these citations; each of them is marked on its own page."""
     return ShownPage(place.document_id, place.page_index, tuple(citations), turn_id)
 
 
@@ -176,7 +176,7 @@ def _go(shown: ShownPage, slot: str, page_index: int) -> None:
 
 
 def _found(shown: ShownPage) -> list[tuple[int, int]]:
-    """The passages of the page that the answer was found among, where it cites none of its words."""
+    """Return the passages of the page that the answer was found among, where it cites none of its words."""
     if not shown.turn_id or shown.marks:
         return []
     try:

@@ -15,7 +15,7 @@ from pincite.pages.components.words import page_name
 
 
 def as_text(turn: Turn, documents: Container[str]) -> str:
-    """An answer to paste elsewhere: its words with their numbers, and what these quote."""
+    """Return an answer to paste elsewhere: its words with their numbers, and what these quote."""
     cited = "\n".join(_line(place, documents) for place in turn.final_citations)
     return f"{marked_text(turn.final_parts)}\n\n{cited}".strip()
 

@@ -36,7 +36,7 @@ def _page_button(document: Document, receipt: PageReceipt, slot: str, key: str) 
 
 @st.cache_data(max_entries=48, show_spinner="Checking for instructions to an AI…")
 def _orders(document_id: str, page_indexes: tuple[int, ...]) -> dict[int, str]:
-    """The pages that speak to a machine, and what they say."""
+    """Return the pages with instructions to an AI, and these instructions."""
     found = {}
     for page_index in page_indexes:
         text = pincite().library.page_text(document_id, page_index)

@@ -34,7 +34,7 @@ EXPORTS = {
 
 
 def open_session(app: Pincite) -> Session | None:
-    """The session that the address names, else the one open before, else the newest; None for a new one.
+    """Return the session that the address names, else the one open before, else the newest; None for a new one.
 
     The address keeps it (`write_address`), so that a reload or a second tab shows the same conversation.
     """
@@ -71,7 +71,7 @@ def _enter(app: Pincite, collection_id: str) -> None:
 
 
 def draw_session_list(app: Pincite, current: Session | None) -> Collection | None:
-    """The sessions of the collection in use, which can be changed here where there are any; return it."""
+    """Draw the sessions of the collection in use, and its choice if there are several; return the collection."""
     collection = collection_of(app, current)
     with st.sidebar:
         if app.collections.list():

@@ -23,7 +23,7 @@ AXIS = 64
 
 @st.cache_data(show_spinner=False)
 def topology() -> list[tuple[str, str]]:
-    """The edges of the graph as it is wired."""
+    """Return the edges of the graph as it is wired."""
     return [(edge.source, edge.target) for edge in build_graph().get_graph().edges]
 
 

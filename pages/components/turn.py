@@ -70,7 +70,7 @@ def draw_question(app: Pincite, turn: Turn, document_names: dict[str, str]) -> N
 
 
 def _narrowed(turn: Turn) -> bool:
-    """Whether documents that the question names were searched alone."""
+    """Return whether documents that the question names were searched alone."""
     named = set(turn.plan.document_ids) if turn.plan else set()
     return bool(named) and named < set(turn.document_ids)
 

@@ -77,7 +77,7 @@ def about(seconds: float) -> str:
 
 
 def moment(timestamp: str) -> str:
-    """A UTC ISO 8601 time as a local one: today's by the hour, others by the day."""
+    """Return a UTC ISO 8601 time as a local one: today's by the hour, others by the day."""
     if not timestamp:
         return ""
     local = parse_time(timestamp).astimezone()
@@ -92,7 +92,7 @@ def parse_time(timestamp: str) -> datetime:
 
 
 def page_name(page_label: str, page_index: int) -> str:
-    """The printed label, and the position where the two differ."""
+    """Return the printed label, and the position where the two differ."""
     position = str(page_index + 1)
     if not page_label or page_label == position:
         return f"p. {position}"

@@ -1,4 +1,4 @@
-"""Terms of a trade are files: those shipped help, the user's own win, and a broken one is told of and skipped."""
+"""Domain-specific terms are files: those shipped help, the user's own win, and a broken one is reported and skipped."""
 
 from pathlib import Path
 

@@ -109,7 +109,7 @@ def part_of(key: str) -> str:
 
 
 def load(folder: Path, part: str, wording: Wording, *, seed: int, shipped: bool = True) -> list[Example]:
-    """All examples of a part; ``shipped`` false: those of sources that no shipped weights may learn from."""
+    """Return all examples of a part; ``shipped`` false: those of sources that no shipped weights may learn from."""
     rows = [
         row
         for name in wording.files
@@ -175,7 +175,7 @@ def example_of(row: _Row, wording: Wording, chance: random.Random) -> Example | 
 
 
 def _window(count: int, room: int, span: tuple[int, int] | None, chance: random.Random) -> int:
-    """The first token of a window that holds the answer, wherever in it."""
+    """Return the first token of a window that holds the answer, wherever in it."""
     if count <= room:
         return 0
     if span is None:
@@ -261,7 +261,7 @@ def _with_borders(told: dict[str, Any]) -> dict[str, Any]:
 def _laid_out(
     table: Sequence[Sequence[str]], form: str, cell: tuple[int, int] | None
 ) -> tuple[str, tuple[int, int] | None]:
-    """The head line and the lines around the cell, with the cell's characters."""
+    """Return the head line and the lines around the cell, with the cell's characters."""
     lines = [_line(table[0], row, form) for row in table]
     first = last = cell[0] if cell else 0
     size = len(lines[first][0])
@@ -277,7 +277,7 @@ def _laid_out(
 
 
 def _line(head: Sequence[str], row: Sequence[str], form: str) -> tuple[str, list[int]]:
-    """A row as text, and where its cells begin."""
+    """Return a row as text, and where its cells begin."""
     text, places = "", []
     for number, cell in enumerate(row):
         if form == RECORDS:
@@ -290,7 +290,7 @@ def _line(head: Sequence[str], row: Sequence[str], form: str) -> tuple[str, list
 
 
 def _elsewhere(rows: Iterable[_Row], chance: random.Random) -> Iterator[_Row]:
-    """The same question before another context of the same document that does not hold the answer's words.
+    """Yield the same question before another context of the same document that does not hold the answer's words.
 
     Of a few drawn by lot it is the one that shares most words with the question.
     """

@@ -117,7 +117,7 @@ def names_in(model: onnx.ModelProto) -> dict[str, str]:
 
 
 def start_from_minilm(path: Path) -> Reader:
-    """A reader with the weights of MiniLM's file and an untrained head."""
+    """Return a reader with the weights of MiniLM's file and an untrained head."""
     model = onnx.load(path)
     stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     reader = Reader(30_522, MINILM_LAYERS)
@@ -171,7 +171,7 @@ def _add_head(model: onnx.ModelProto, weights: Mapping[str, NDArray[np.float32]]
 
 
 def start_from_e5(stored: E5File, outputs: int = OUTPUTS) -> Reader:
-    """A reader with multilingual E5's weights and an untrained head."""
+    """Return a reader with multilingual E5's weights and an untrained head."""
     reader = Reader(stored.vocabulary, E5_LAYERS, outputs)
     state = reader.state_dict()
     state["words.weight"] = torch.from_numpy(stored.matrix("emb.word", WIDTH))
@@ -255,7 +255,7 @@ class _Graph:
         return name
 
     def pair(self, stem: str, weights: Weights) -> tuple[str, str]:
-        """The weight and the bias of one part."""
+        """Return the weight and the bias of one part."""
         return self.held(f"{stem}.weight", weights[f"{stem}.weight"]), self.held(
             f"{stem}.bias", weights[f"{stem}.bias"]
         )
@@ -265,7 +265,7 @@ class _Graph:
         return output
 
     def dense(self, stem: str, weights: Weights, states: str) -> str:
-        """A matrix as int8 with one scale a column."""
+        """Return a matrix as int8 with one scale a column."""
         values = weights[f"{stem}.weight"]
         scale = np.maximum(np.abs(values).max(axis=1), 1e-12) / 127
         whole = self.held(f"{stem}.weight", np.rint(values / scale[:, None]).astype(np.int8).T)

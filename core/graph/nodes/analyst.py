@@ -148,14 +148,14 @@ def _of_pieces(
 
 
 def best_pages(evidence: Sequence[Evidence]) -> list[PageKey]:
-    """The pages of the best passages, in the order of their documents."""
+    """Return the pages of the best passages, in the order of their documents."""
     ranked = sorted(evidence, key=lambda item: -item.scores.get("reranked", 0.0))
     pages = dict.fromkeys(item.passage.page for item in ranked)
     return sorted(list(pages)[:MAX_PAGES])
 
 
 def tables_on(pages: Sequence[PageKey], context: TurnContext) -> list[Table]:
-    """The tables of these pages, whole: with the pages from which they go on, and to which they do."""
+    """Return the tables of these pages, whole: with the pages from which they go on, and to which they do."""
     counts = {document.id: document.page_count for document in context.documents}
     found: list[Table] = []
     for document_id in dict.fromkeys(document_id for document_id, _ in pages):

@@ -71,7 +71,7 @@ def drawn_of(
 def with_chart(
     prose: tuple[AnswerPart, ...], drawn: tuple[AnswerPart, ...], *, asked_for: bool
 ) -> tuple[AnswerPart, ...]:
-    """The prose, and what is drawn behind it; where the prose declines, only the one or the other."""
+    """Return the prose, and what is drawn behind it; where the prose declines, only the one or the other."""
     if not (prose and drawn):
         return prose or drawn
     said = plain_text(prose)

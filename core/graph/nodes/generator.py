@@ -191,7 +191,7 @@ def _quoted_by_code(request: AnswerRequest, context: TurnContext) -> list[Answer
 
 
 def _counted_as_sent(request: AnswerRequest, quoted: Sequence[AnswerPart]) -> AnswerRequest:
-    """The request with its evidence counted anew: what code would answer from, then the strongest.
+    """Return the request with its evidence counted anew: what code would answer from, then the strongest.
 
     The words that quoting would answer with are told where it is sure enough of them to be held against prose.
     """
@@ -224,7 +224,7 @@ def _readable(whole: AnswerRequest, characters: int) -> tuple[Evidence, ...]:
 
 
 def _likeliest_sentences(whole: AnswerRequest) -> list[Evidence]:
-    """Each passage cut to the sentence that likeliest answers."""
+    """Return each passage cut to the sentence that likeliest answers."""
     best: dict[int, Unit] = {}
     for one in select(whole.question, whole.evidence).scored:
         best.setdefault(one.unit.item.number, one.unit)
@@ -267,7 +267,7 @@ def _told_otherwise(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -
 
 
 def _figures_differ(said: str, read: str) -> bool:
-    """Whether prose gives figures of the same kinds as what was read, and none of that value at any scale."""
+    """Return whether prose gives figures of the same kinds as what was read, and none of that value at any scale."""
     results = [one for one in quantities(read) if one.counts]
     given = [one for one in quantities(said) if one.counts and any(comparable(one, other) for other in results)]
     return bool(given) and not any(_is_same(one, other) for one in results for other in given)
@@ -312,7 +312,7 @@ def _request(state: TurnState, context: TurnContext, conversation: Conversation)
 
 
 def _read_otherwise(state: TurnState) -> str:
-    """The other reading of a follow-up: by itself."""
+    """Return the other reading of a follow-up: by itself."""
     return state.plan.question if state.plan and state.plan.carried else ""
 
 
@@ -321,7 +321,7 @@ def _stated(stated: Iterable[Stated], evidence: Sequence[Evidence]) -> tuple[Ans
 
 
 def _pieces(state: TurnState, counted: Sequence[Evidence]) -> Iterator[AskedPiece]:
-    """Each piece of the plan with its own evidence, counted as all of it is."""
+    """Yield each piece of the plan with its own evidence, counted as all of it is."""
     for number, piece in enumerate(state.plan.pieces if state.plan else ()):
         worth, asked_of = piece_score(number), piece.query.document_ids
         own = tuple(

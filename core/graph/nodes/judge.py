@@ -148,19 +148,19 @@ def held_to_its_names(state: TurnState, verdict: Verdict, threshold: float) -> V
 
 
 def lowered(verdict: Verdict, most: float, threshold: float) -> Verdict:
-    """The verdict with a confidence of ``most`` at most, which may be less than what a draft needs to stand."""
+    """Return the verdict with a confidence of ``most`` at most, which may be less than what a draft needs to stand."""
     confidence = min(verdict.confidence, most)
     accepted = verdict.accepted and confidence >= threshold
     return replace(verdict, confidence=confidence, accepted=accepted)
 
 
 def _enough(settings: Settings) -> float:
-    """The confidence from which on a draft stands; who lets everything pass has nothing looked for again."""
+    """Return the minimum confidence of an accepted draft; 0 if every draft is accepted."""
     return settings.review_threshold and max(settings.review_threshold, MIN_ANSWER_CONFIDENCE)
 
 
 def _is_prose(state: TurnState, context: TurnContext) -> bool:
-    """A language model wrote the draft."""
+    """Return whether a language model wrote the draft."""
     return context.model.writes_prose and not state.by_code
 
 
@@ -190,7 +190,7 @@ def _orders(citations: Sequence[Citation], context: TurnContext) -> list[str]:
 
 
 def _looked_at(citations: Sequence[Citation], context: TurnContext) -> tuple[Citation, ...]:
-    """Each with what the picture of its page shows in its place, as far as the time of the turn goes."""
+    """Return each with what the picture of its page shows in its place, as far as the time of the turn goes."""
     context.progress.step("Comparing the quotations with their sources…")
     return tuple(
         citation if context.halted() else replace(citation, read_back=context.look(citation)) for citation in citations
@@ -215,7 +215,7 @@ def _weighed(state: TurnState) -> tuple[float | None, float | None, bool]:
 
 
 def _says(parts: Sequence[AnswerPart], read: str) -> bool:
-    """Whether a draft has the words that were read, or is a part of them with all their figures."""
+    """Return whether a draft has the words that were read, or is a part of them with all their figures."""
     said = without_latex(plain_text(parts)).strip(" .")
     if locate(read, said) is not None:
         return True

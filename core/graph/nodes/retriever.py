@@ -96,7 +96,7 @@ def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]
 
 
 def _repeats(state: TurnState, context: TurnContext) -> bool:
-    """Whether a retry would ask the engine what it was asked before: the same passages, the same critique."""
+    """Return whether a retry would ask the engine what it was asked before: the same passages, the same critique."""
     if not state.attempts or not state.evidence:
         return False
     *_, before, last = (None, *state.attempts)
@@ -115,7 +115,7 @@ def after_retriever(state: TurnState) -> Literal["analyst", "generator", "judge"
 
 
 def described(result: SearchResult) -> dict[str, object]:
-    """The evidence and every stage's ranking, with each score, as the trace keeps it."""
+    """Return the evidence and every stage's ranking, with each score, as the trace keeps it."""
     return {
         "evidence": [evidence_line(item) for item in result.evidence],
         "rankings": {
@@ -150,7 +150,7 @@ def _candidate_line(candidate: Candidate) -> dict[str, object]:
 
 
 def _nearest(result: SearchResult, documents: Mapping[str, Document]) -> tuple[Evidence, ...]:
-    """The best of what stayed below the floor, to show where the search came closest."""
+    """Return the best of what stayed below the floor, to show where the search came closest."""
     ranked = result.rankings.get("reranked") or result.rankings.get("fused") or ()
     return tuple(
         evidence_of(number, found, documents, Reason.BELOW_FLOOR)

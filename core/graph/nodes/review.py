@@ -99,7 +99,7 @@ def _listed(best: Attempt, context: TurnContext) -> Attempt:
 
 
 def _is_worth_showing(verdict: Verdict | None, context: TurnContext) -> bool:
-    """Whether an answer that was not accepted can be shown with a line that says what to check.
+    """Return whether an answer that was not accepted can be shown with a line that says what to check.
 
     Every claim stands where it says, and that it is what was asked for is not improbable.
     """
@@ -111,7 +111,7 @@ def _is_worth_showing(verdict: Verdict | None, context: TurnContext) -> bool:
 
 
 def best_attempt(attempts: tuple[Attempt, ...]) -> Attempt | None:
-    """The attempt with the best verdict; of equals, the earliest."""
+    """Return the attempt with the best verdict; of equals, the earliest."""
     judged = [attempt for attempt in attempts if attempt.verdict is not None]
     return max(judged, key=lambda a: a.verdict.confidence if a.verdict else 0, default=None)
 

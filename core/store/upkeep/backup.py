@@ -95,7 +95,7 @@ def _name(partial: Path, target: Path) -> None:
 
 
 def _write(settings: Settings, folder: Path, partial: Path) -> BackedUp:
-    """The databases first: a file that was added after them is no part of the backup."""
+    """Write the backup, databases first: a file that is added later is not part of it."""
     copies = [_copied(path, folder / path.name) for path in (settings.database_path, settings.checkpoints_path)]
     kept, sessions = _contents(folder / settings.database_path.name)
     paths = [path for path in copies if path]
@@ -128,7 +128,7 @@ def _contents(path: Path) -> tuple[dict[str, tuple[str, str]], int]:
 
 
 def _copied(path: Path, copy: Path) -> Path | None:
-    """A consistent copy of a database, whoever is writing to it. Raises StorageError."""
+    """Return a consistent copy of a database, whoever is writing to it. Raises StorageError."""
     if not path.is_file():
         return None
     try:

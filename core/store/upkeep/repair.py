@@ -150,7 +150,7 @@ def _day(path: Path) -> str:
 
 
 def _sound_copy(data_dir: Path) -> Path | None:
-    """The newest automatic backup that can be opened."""
+    """Return the newest automatic backup that can be opened."""
     for path in copies_in(data_dir):
         try:
             with closing(ReadOnlyDatabase(path)) as database:

@@ -217,13 +217,13 @@ def _checkpoints(settings: Settings) -> Iterator[Defect]:
 
 
 def _looked_into(path: Path) -> sqlite3.Connection:
-    """A database that is not ours to migrate, without a trace where its log does not need one."""
+    """Return a database that is not ours to migrate, without a trace where its log does not need one."""
     how = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
     return sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True)
 
 
 def _threads(settings: Settings, threads: set[str]) -> Iterator[Defect]:
-    """A run of the graph goes with its turn, and what came of it is kept with the turn."""
+    """Yield the defects of the checkpoints: runs of the graph without a turn."""
     try:
         with closing(ReadOnlyDatabase(settings.database_path)) as database:
             turns = {row[0] for row in database.connection.execute("SELECT id FROM turns")}

@@ -48,7 +48,7 @@ class Annotated:
 
 
 def annotated(page: pdfium.PdfPage) -> list[Annotated]:
-    """The boxes of a page and its comments, in the file's order."""
+    """Return the boxes of a page and its comments, in the file's order."""
     found: list[tuple[tuple[str, ...], tuple[float, float, float, float], bool]] = []
     for annotation, kind in islice(annotations(page), MAX_EXAMINED):
         rect = pdfium_c.FS_RECTF()
@@ -69,7 +69,7 @@ def annotated(page: pdfium.PdfPage) -> list[Annotated]:
 
 
 def without_signs(words: PageWords, boxes: Sequence[Annotated]) -> PageWords:
-    """The words but for the signs that are drawn in boxes."""
+    """Return the words but for the signs that are drawn in boxes."""
     places = [one.place for one in boxes if not one.is_comment]
     middles = (words.boxes[:, :2] + words.boxes[:, 2:]) / 2
     signs = np.zeros(len(words.texts), np.bool_)
@@ -80,7 +80,7 @@ def without_signs(words: PageWords, boxes: Sequence[Annotated]) -> PageWords:
 
 
 def with_annotated(words: PageWords, lines: list[Line], found: Sequence[Annotated]) -> tuple[PageWords, list[Line]]:
-    """The words and lines of a page, each box in the line of its label, a line for each comment behind them."""
+    """Return the words and lines of a page, each box in the line of its label, a line for each comment behind them."""
     for one in found:
         at = None if one.is_comment else _labelled(lines, one.place)
         if one.is_comment or at is not None:
@@ -100,7 +100,7 @@ def with_annotated(words: PageWords, lines: list[Line], found: Sequence[Annotate
 
 
 def _by_box(line: Line) -> list[Line]:
-    """A line of several boxes as one for each box with its label."""
+    """Return a line of several boxes as one for each box with its label."""
     parts = line.segments
     boxes = [at for at, part in enumerate(parts) if part.text in (TICKED, UNTICKED)]
     if len(boxes) < 2:
@@ -112,7 +112,7 @@ def _by_box(line: Line) -> list[Line]:
 
 
 def _labelled(lines: Sequence[Line], box: NDArray[np.float64]) -> tuple[int, int] | None:
-    """The line and the part of it that stands nearest beside a box."""
+    """Return the line and the part of it that stands nearest beside a box."""
     left, top, right, bottom = box.tolist()
     beside = [
         (max(part.left - right, left - part.right, 0.0), at, number)

@@ -144,7 +144,7 @@ def _joint(page: PageWords, texts: list[str], last: int, following: int, known: 
 
 
 def _is_suspended(left: str, right: str, known: "_Known") -> bool:
-    """Whether a small word follows, and is no end of a word: "thous-and" is one, "In- und" is none."""
+    """Return whether a small word follows, and is no end of a word: "thous-and" is one, "In- und" is none."""
     stem, following = left.strip("(“\"'").lower(), right.lower()
     if following not in _SUSPENDING:
         return False
@@ -152,7 +152,7 @@ def _is_suspended(left: str, right: str, known: "_Known") -> bool:
 
 
 def _keeps_hyphen(left: str, right: str, known: "_Known") -> bool:
-    """A hyphen at a line's end goes only where the word without it is known, and the one with it is not."""
+    """Return whether to remove a hyphen at a line's end: the word without it is known, the one with it is not."""
     stem, rest = left.strip("(“\"'").lower(), right.rstrip(".,;:()“”\"'").lower()
     if f"{stem}-{rest}" in known.words:
         return True
@@ -230,7 +230,7 @@ def _flows(line: Line) -> bool:
 
 
 def _is_item(line: Line, previous: Line | None) -> bool:
-    """A line that begins with a bullet, or with a number or letter that cannot belong to the sentence before."""
+    """Return whether a line begins with a bullet, or a number or letter that cannot belong to the sentence before."""
     segment = line.segments[0]
     first = segment.words[segment.start]
     if not _BULLET.match(first) or (segment.end - segment.start < 2 and len(line.segments) < 2):
@@ -297,7 +297,7 @@ def _continues(
     leading: float,
     edges: tuple[float, float],
 ) -> bool:
-    """The line goes on with the block that the previous line belongs to."""
+    """Return whether the line continues the block of the previous line."""
     if line.zone == previous.zone == STRAY:
         return True
     if (
@@ -340,7 +340,7 @@ def _lines_alone(lines: Sequence[Line], edges: Mapping[int, tuple[float, float]]
 
 
 def _is_broken_off(previous: Line, line: Line, *, alone: bool) -> bool:
-    """Whether a line of an address or a signature ends: it leads to nothing, and the next opens anew.
+    """Return whether a line of an address or a signature ends: it leads to nothing, and the next opens anew.
 
     Or both say first what they are ("For the buyer: …").
     """

@@ -101,14 +101,14 @@ class Drawn:
         return np.array(lines, np.float64).reshape(-1, 4)
 
     def covering(self, least: float = 0.0) -> NDArray[np.int64]:
-        """The numbers of the objects that paint an area whose shorter side has at least ``least`` points."""
+        """Return the numbers of the objects that paint an area whose shorter side has at least ``least`` points."""
         sides = np.minimum(self.bounds[:, 2] - self.bounds[:, 0], self.bounds[:, 3] - self.bounds[:, 1])
         wide = np.flatnonzero((self.kinds != pdfium_c.FPDF_PAGEOBJ_TEXT) & (sides >= least))
         path = self.kinds == pdfium_c.FPDF_PAGEOBJ_PATH
         return np.array([at for at in wide if not path[at] or _fills(self.handles[at])], np.int64)
 
     def any_covered(self) -> bool:
-        """Whether an area is painted over a text that was drawn before it."""
+        """Return whether an area is painted over a text that was drawn before it."""
         at = np.flatnonzero(self.kinds == pdfium_c.FPDF_PAGEOBJ_TEXT)
         texts = self.bounds[at]
         for number in self.covering(_THIN):
@@ -129,7 +129,7 @@ def drawn_on(page: pdfium.PdfPage) -> Drawn:
 
 
 def text_objects(page: pdfium.PdfPage) -> list[int]:
-    """The text objects that its characters belong to: of a page with too many objects to look at each."""
+    """Return the text objects that its characters belong to: of a page with too many objects to look at each."""
     text_page = page.get_textpage()
     try:
         handle = ctypes.cast(text_page.raw, ctypes.c_void_p).value
@@ -186,7 +186,7 @@ def _moved(bounds: NDArray[np.float32], matrix: NDArray[np.float64]) -> NDArray[
 
 
 def _fills(path: int) -> bool:
-    """Whether a path paints an area: it is filled or thickly drawn."""
+    """Return whether a path paints an area: it is filled or thickly drawn."""
     modes, width = (ctypes.c_int * 2)(), ctypes.c_float()
     _draw_mode(path, ctypes.addressof(modes), ctypes.addressof(modes) + 4)
     if modes[0] != pdfium_c.FPDF_FILLMODE_NONE:
@@ -234,7 +234,7 @@ class Statements:
         self._name_at, self._length_at = ctypes.addressof(self._name), ctypes.addressof(self._length)
 
     def odd(self, handle: int) -> bool:
-        """Whether text is drawn so that it may leave no ink on paper."""
+        """Return whether text is drawn so that it may leave no ink on paper."""
         if _mode(handle) != pdfium_c.FPDF_TEXTRENDERMODE_FILL:
             return True
         red, green, blue, alpha = self._color(handle, _fill)
@@ -258,7 +258,7 @@ class Statements:
         return (red, green, blue, alpha)
 
     def _switched(self, handle: int) -> bool:
-        """Whether it belongs to a layer that a viewer may switch off."""
+        """Return whether it belongs to a layer that a viewer may switch off."""
         for number in range(_count_marks(handle)):
             named = _mark_name(_mark(handle, number), self._name_at, 16, self._length_at)
             if named and self._name.raw[:5] == b"O\0C\0\0":
@@ -267,7 +267,7 @@ class Statements:
 
 
 def _is_clipped(handle: int) -> bool:
-    """Whether a clip path reaches less far than the text."""
+    """Return whether a clip path reaches less far than the text."""
     item = ctypes.cast(handle, pdfium_c.FPDF_PAGEOBJECT)
     clip, edges = pdfium_c.FPDFPageObj_GetClipPath(item), [ctypes.c_float() for _ in range(4)]
     if not pdfium_c.FPDFPageObj_GetBounds(item, *edges):

@@ -62,7 +62,7 @@ class PrintedLabel:
     """Nothing else stands on its line."""
 
     def goes_with(self, other: "PrintedLabel", pages_before: int) -> bool:
-        """The other number stands so many pages before this one in the same count."""
+        """Return whether the other number is that many pages before this one in the same numbering."""
         same_count = self.style == other.style and self.value - other.value == pages_before
         return same_count and abs(self.height - other.height) < 0.03
 

@@ -182,7 +182,7 @@ def _down(lines: Sequence[Line]) -> list[Line]:
 
 
 def _stands_below(line: Line, above: Line) -> bool:
-    """Each part close below one of the line above, from the same edge on or within it."""
+    """Return whether each part is directly below a part of the line above, from the same edge or within it."""
     near = line.zone == above.zone and line.top - above.bottom < 2 * line.size
     return (
         near
@@ -430,7 +430,7 @@ def _wordy(side: list[Segment]) -> bool:
 
 
 def _monotone(side: list[Segment]) -> bool:
-    """The content of one side runs down the page."""
+    """Return whether one side has content all the way down the page."""
     tops = [segment.top for segment in sorted(side, key=lambda segment: segment.start)]
     return all(second >= first - 1 for first, second in pairwise(tops))
 

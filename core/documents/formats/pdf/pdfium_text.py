@@ -154,7 +154,7 @@ def _units(text_page: pdfium.PdfTextPage, count: int) -> NDArray[np.uint16]:
 
 
 def _tokens(text: str) -> tuple[list[str], list[int], list[int], NDArray[np.int8]]:
-    """The words, where each begins and ends, and what stood before it."""
+    """Return the words, where each begins and ends, and what stood before it."""
     found = [(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
     if _FOLDED.search(text):
         found = [(fold(word), start, end) for word, start, end in found]
@@ -219,7 +219,7 @@ def _is_bold(font: Any) -> bool:
 
 
 def annotations(page: pdfium.PdfPage) -> Iterator[tuple[Any, int]]:
-    """The page's annotations, each with its subtype; a handle is open until the next one is asked for."""
+    """Yield the page's annotations, each with its subtype; a handle is open until the next one is asked for."""
     for number in range(pdfium_c.FPDFPage_GetAnnotCount(page)):
         if annotation := pdfium_c.FPDFPage_GetAnnot(page, number):
             try:

@@ -61,7 +61,7 @@ def held_against_picture(page: pdfium.PdfPage, seen: Seen) -> Seen:
 
 
 def _lines(words: PageWords, chosen: Sequence[int]) -> list[list[int]]:
-    """The chosen words by the lines that they stand in."""
+    """Return the chosen words by the lines that they stand in."""
     lines: list[list[int]] = []
     for at in chosen:
         before = lines[-1][-1] if lines else -2

@@ -89,7 +89,7 @@ def _usual(heights: NDArray[np.float64], baselines: NDArray[np.float64]) -> NDAr
 def _runs(
     characters: Sequence[int], usual: NDArray[np.float64], boxes: Boxes, origins: Boxes
 ) -> Iterator[tuple[int, int, int]]:
-    """The level, start and end of each run of characters that stand alike."""
+    """Yield the level, start and end of each run of characters that stand alike."""
     placed, base = boxes(characters), origins(characters)[:, 1]
     height, baseline = usual
     small = placed[:, 3] - placed[:, 1] < SMALLER * height
@@ -129,7 +129,7 @@ def resolved(
 
 
 def _has_powers(base: str) -> bool:
-    """Whether figures are raised on it to count or measure: "10⁶", "5 m²"."""
+    """Return whether figures are raised on it to count or measure: "10⁶", "5 m²"."""
     return (base.endswith("10") and not base[-3:-2].isdecimal()) or _UNIT.fullmatch(base) is not None
 
 
@@ -152,7 +152,7 @@ def _closed_up(
 def _notes(
     texts: Sequence[str], levels: NDArray[np.int8], gaps: NDArray[np.int8], sizes: NDArray[np.float64]
 ) -> set[str]:
-    """The marks that lines of small print begin with, or sentences of it."""
+    """Return the marks that lines of small print begin with, or sentences of it."""
     usual = float(np.median(np.repeat(sizes, [len(text) for text in texts])))
     small = sizes < SMALL_PRINT * usual
     first = np.concatenate([[True], gaps[1:] >= 2])

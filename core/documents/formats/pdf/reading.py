@@ -252,7 +252,7 @@ class OpenPdf:
         return replace(words, levels=np.zeros(0, np.int8)), tuple(kept), rules
 
     def _with_typed(self, page: pdfium.PdfPage, page_index: int, words: PageWords) -> tuple[pdfium.PdfPage, PageWords]:
-        """The page with what is typed onto it; its words hold that too, unless it hides or garbles others."""
+        """Return the page with what is typed onto it; its words hold that too, unless it hides or garbles others."""
         self._announce(page_index, "doubting")
         drawn = draw_typed(page)
         self._announce(page_index, "working")
@@ -265,7 +265,7 @@ class OpenPdf:
         return page, more if len(more.texts) > len(words.texts) and kept >= _MOSTLY * len(words.texts) else words
 
     def _judged(self, page_index: int, laid: LaidPage, *, doubted: bool) -> tuple[PageStatus, str, str]:
-        """The page's status, the reason for it, and what pypdf reads where that stands for what pdfium does."""
+        """Return the page's status, the reason for it, and what pypdf reads where that stands for what pdfium does."""
         words = laid.words
         own = sum(map(len, words.texts))
         why = garbling(words.raw_text) if own else ""
@@ -324,7 +324,7 @@ class OpenPdf:
         words: Sequence[Word] = (),
         blocks: tuple[Block, ...] = (),
     ) -> Page:
-        """A page under the label that the file gives it, else that its edges print, else its number."""
+        """Return a page under the label that the file gives it, else that its edges print, else its number."""
         own = self._labels[page_index] if self._labels else ""
         label = own or labels.printed_label(page_index, edges or {}) or str(page_index + 1)
         return Page(page_index, label, text, words, blocks, status, reason, time.perf_counter() - started)

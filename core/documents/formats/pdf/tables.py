@@ -140,7 +140,7 @@ def _figure(cell: Segment) -> bool:
 
 
 def _data(line: Line) -> bool:
-    """A line that holds figures other than years."""
+    """Return whether a line contains figures other than years."""
     return any(_figure(cell) and not all(_YEAR.match(word) for word in cell.text.split()) for cell in line.segments[1:])
 
 
@@ -163,7 +163,7 @@ def _table(lines: Sequence[Line], start: int, end: int) -> dict[int, TableRow]:
 
 
 def _first_row(lines: Sequence[Line], start: int, end: int) -> int:
-    """The first line of figures; in a table without figures the second line."""
+    """Return the first line of figures; in a table without figures the second line."""
     return next((index for index in range(start, end) if _data(lines[index])), min(start + 1, end))
 
 
@@ -201,12 +201,12 @@ def _start_of_heads(lines: Sequence[Line], start: int) -> int:
 
 
 def _stands_over_columns(line: Line, below: Line) -> bool:
-    """A line of one cell that stands close above the columns and clear of the labels' column."""
+    """Return whether a line is one cell directly above the columns and clear of the labels' column."""
     return len(line.segments) == 1 and _stands_clear(line, below) and below.top - line.bottom < 1.2 * line.size
 
 
 def _stands_clear(line: Line, below: Line) -> bool:
-    """The line stands over the columns of figures, not over their labels."""
+    """Return whether the line is above the columns of figures, not above their labels."""
     return len(below.segments) > 1 and line.left > below.segments[1].left - 6 * line.size
 
 

@@ -105,7 +105,7 @@ def apart(page: pdfium.PdfPage, words: PageWords, drawn: Drawn) -> Seen:
 
 
 def without(words: PageWords, gone: NDArray[np.bool_], shown: Sequence[str] | None = None) -> PageWords:
-    """The words but for those that are ``gone``; ``shown``: what is left of each."""
+    """Return the words but for those that are ``gone``; ``shown``: what is left of each."""
     kept = ~gone
     texts = [text for text, stays in zip(shown or words.texts, kept, strict=True) if stays]
     gaps = np.where(np.concatenate([[False], gone[:-1]]) & (words.gaps == 0), 1, words.gaps).astype(np.int8)
@@ -129,7 +129,7 @@ def without(words: PageWords, gone: NDArray[np.bool_], shown: Sequence[str] | No
 
 
 def _any_cause(page: pdfium.PdfPage, words: PageWords, drawn: Drawn) -> bool:
-    """Whether what the page says of itself gives cause to look closer than at where there is ink."""
+    """Return whether what the page says of itself gives cause to look closer than at where there is ink."""
     if not drawn.whole or any(map(Statements().odd, drawn.texts)):
         return True
     if _too_small(words, words.boxes, words.texts).any() or _outside(words, words.boxes).any():
@@ -142,7 +142,7 @@ def _has_covering_annotation(page: pdfium.PdfPage) -> bool:
 
 
 def _too_small(words: PageWords, boxes: NDArray[np.float64], texts: Sequence[str]) -> NDArray[np.bool_]:
-    """Whether texts in boxes of shape (texts, 4) are lower, or narrower, than any print."""
+    """Return whether texts in boxes of shape (texts, 4) are lower, or narrower, than any print."""
     least = _MIN_HEIGHT * min(1.0, max(words.width, words.height) / _LETTER_SIDE)
     sides = boxes[:, 2:] - boxes[:, :2]
     long = np.fromiter((len(text) > 2 for text in texts), np.bool_, len(texts))
@@ -152,7 +152,7 @@ def _too_small(words: PageWords, boxes: NDArray[np.float64], texts: Sequence[str
 
 
 def _outside(words: PageWords, boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether the middles of boxes of shape (n, 4) lie outside the page."""
+    """Return whether the middles of boxes of shape (n, 4) lie outside the page."""
     middles = (boxes[:, :2] + boxes[:, 2:]) / 2
     return np.asarray(((middles < 0) | (middles > np.array([words.width, words.height]))).any(axis=1))
 
@@ -161,7 +161,7 @@ def _outside(words: PageWords, boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def _runs(page: pdfium.PdfPage, words: PageWords) -> list[_Run]:
-    """The words, parted where the style changes."""
+    """Return the words, parted where the style changes."""
     displayed, runs = display_of(page), list[_Run]()
     style = cache(Statements().style)
     text_page = page.get_textpage()
@@ -196,7 +196,7 @@ class _Pixels:
         self._full, self._factor = self._picture(_SCALES[0])
 
     def all_inked(self) -> bool:
-        """Whether anything is to be seen in the place of every word."""
+        """Return whether anything is to be seen in the place of every word."""
         left, top, right, bottom = _inner(self._full, self._words.boxes * self._factor).T
         green = self._full[:, :, 1].astype(np.int16)
         steps = np.zeros((green.shape[0] + 1, green.shape[1]), np.int32)
@@ -250,7 +250,7 @@ class _Pixels:
         return display_of(self._page)(self._drawn.bounds[self._drawn.covering()][:, [0, 3, 2, 1]])
 
     def _with_and_without(self, scale: float) -> tuple[Picture, Picture, float]:
-        """The page with its text and without, and pixels a point."""
+        """Return the page with its text and without, and pixels a point."""
         full, factor = (self._full, self._factor) if scale == _SCALES[0] else self._picture(scale)
         texts = self._drawn.texts if self._drawn.whole else text_objects(self._page)
         try:
@@ -303,7 +303,7 @@ def _varies(picture: Picture) -> int:
 
 
 def _lacks_font(run: _Run) -> bool:
-    """Whether another machine may have the font of a script that this one lacks."""
+    """Return whether another machine may have the font of a script that this one lacks."""
     return run.style is not None and not run.style.embedded and max(run.text) > "\u024f"
 
 
@@ -325,7 +325,7 @@ def _ground_reason(run: _Run, alone: Picture) -> HiddenReason | None:
 
 
 def _overlaps(boxes: NDArray[np.float64], number: int) -> bool:
-    """Whether another run stands in much the same place, whose ink must not count for this one."""
+    """Return whether another run stands in much the same place, whose ink must not count for this one."""
     box = boxes[number]
     sides = np.minimum(boxes[:, 2:], box[2:]) - np.maximum(boxes[:, :2], box[:2])
     shared = np.where((sides > 0).all(axis=1), sides.prod(axis=1), 0.0)

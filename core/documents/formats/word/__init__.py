@@ -12,7 +12,7 @@ _DOCUMENT = "word/document.xml"
 
 
 def is_one(path: Path) -> bool:
-    """Whether the file is a Word file, by what the package holds."""
+    """Return whether the file is a Word file, by what the package holds."""
     try:
         with zipfile.ZipFile(path) as package:
             return _DOCUMENT in package.namelist()

@@ -158,7 +158,7 @@ class Inline:
                 yield from self._in([child], boxes)
 
     def _field(self, mark: BaseOxmlElement) -> Iterator[Run]:
-        """A field begins, shows its result, or ends; a form's field is what is chosen in it."""
+        """Yield the runs of a field at its beginning, result or end; of a form field, the chosen value."""
         kind = value(mark, "w:fldCharType")
         if kind == "begin":
             for box in mark.iter(qn("w:checkBox")):
@@ -228,7 +228,7 @@ def _by(element: BaseOxmlElement) -> str:
 
 
 def is_placeholder(element: BaseOxmlElement) -> bool:
-    """Say whether an element is a field that nobody filled in, which shows what to do with it."""
+    """Return whether an element is a field that nobody filled in, which shows what to do with it."""
     return element.tag == qn("w:sdt") and element.find(f"{qn('w:sdtPr')}/{qn('w:showingPlcHdr')}") is not None
 
 
@@ -265,7 +265,7 @@ def _kept_apart(pieces: Iterable[Piece], reason: HiddenReason | None) -> Iterato
 
 
 def styles_from(styles: Mapping[str, BaseOxmlElement], named: BaseOxmlElement | None) -> Iterator[BaseOxmlElement]:
-    """The style that an element names, and those under it."""
+    """Yield the style that an element names, and those under it."""
     for _ in range(_MAX_DEPTH):
         style = styles.get(value(named)) if named is not None else None
         if style is None:
@@ -285,7 +285,7 @@ def _text(child: BaseOxmlElement) -> str:
 
 
 def _symbol(font: str, code: str) -> str:
-    """The sign that a font of symbols has at a place, as far as it is one of Unicode's."""
+    """Return the sign that a font of symbols has at a place, as far as it is one of Unicode's."""
     place = int(code[-2:], 16) if code[-2:].isalnum() and not set(code[-2:].lower()) - set("0123456789abcdef") else 0
     if font.startswith("Wingdings"):
         return _WINGDINGS.get(place, UNKNOWN_SIGN)

@@ -47,7 +47,7 @@ def not_read_field(kinds: Sequence[str]) -> dict[str, str]:
 
 
 def not_read(field: Field) -> str:
-    """The kinds of what was not read, in words."""
+    """Return the kinds of what was not read, in words."""
     return field(_NOT_READ)
 
 

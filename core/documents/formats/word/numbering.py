@@ -72,7 +72,7 @@ class Numbering:
 
 
 def written(count: int, form: str) -> str:
-    """A number in one of Word's forms: decimal, lowerRoman, upperLetter, …"""
+    """Return a number in one of Word's forms: decimal, lowerRoman, upperLetter, …"""
     if form == "none":
         return ""
     if not 0 < count < _MAX_COUNT:
@@ -104,7 +104,7 @@ def _levels(element: BaseOxmlElement) -> dict[int, _Level]:
 
 
 def value(element: BaseOxmlElement, name: str = "w:val") -> str:
-    """An attribute of an element; empty where it has none."""
+    """Return an attribute of an element; empty where it has none."""
     return str(element.get(qn(name)) or "")
 
 

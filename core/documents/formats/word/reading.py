@@ -143,7 +143,7 @@ class WordFile:
                 yield from self._blocks(child, ground)
 
     def _paragraph(self, element: BaseOxmlElement, ground: Ground) -> Iterator[Item]:
-        """A paragraph, or its pieces on several pages; the text boxes that hang on it stand behind it."""
+        """Yield a paragraph, or its pieces on several pages; the text boxes that hang on it stand behind it."""
         boxes = list[BaseOxmlElement]()
         pieces = list(self._inline.pieces(element, boxes, ground))
         properties = element.find(qn("w:pPr"))
@@ -196,7 +196,7 @@ class WordFile:
         yield PageStart(self._page_label())
 
     def _first_of_section(self) -> int:
-        """The number of its first page, where the section sets one; else 0."""
+        """Return the number of its first page, where the section sets one; else 0."""
         start = self._page_numbers("w:start")
         return int(start) if start.isdigit() else 0
 
@@ -245,7 +245,7 @@ class WordFile:
             yield Table(tuple(rows), heads and len(rows) > 1)
 
     def _cell(self, cell: BaseOxmlElement, ground: Ground) -> Iterator[Paragraph | PageStart]:
-        """A cell's paragraphs, and those of the tables within it."""
+        """Yield a cell's paragraphs, and those of the tables within it."""
         for item in self._blocks(cell, ground):
             if not isinstance(item, Table):
                 yield item
@@ -267,7 +267,7 @@ class WordFile:
         return (self._numbering.label(value(number), depth) if number is not None else ""), depth
 
     def _in_force(self, own: BaseOxmlElement) -> Iterator[BaseOxmlElement]:
-        """A paragraph's own properties, its style's with its name, and those of the styles under that."""
+        """Yield a paragraph's own properties, its style's with its name, and those of the styles under that."""
         yield own
         for style in styles_from(self._styles, own.find(qn("w:pStyle"))):
             if (properties := style.find(qn("w:pPr"))) is not None:
@@ -292,7 +292,7 @@ class WordFile:
                     yield Paragraph((Run(f"{kind.capitalize()}: "), *runs), note=True)
 
     def _diagrams(self) -> Iterator[tuple[str, list[str]]]:
-        """The words of each diagram, point by point, by the id of its data."""
+        """Yield the words of each diagram, point by point, by the id of its data."""
         for identity, relation in self.document.part.rels.items():
             if relation.reltype.endswith("/diagramData") and not relation.is_external:
                 points = parse_xml(relation.target_part.blob).iter(f"{_OF_DIAGRAMS}pt")

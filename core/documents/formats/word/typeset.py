@@ -234,7 +234,7 @@ def _lines_of(table: Table) -> list[Any]:
 
 
 def _widths(table: Table, count: int, room: float, points: float) -> tuple[list[float], float]:
-    """Each column's width, and how much smaller letters must be so that no word or figure is broken in it."""
+    """Return each column's width, and how much smaller letters must be so that no word or figure is broken in it."""
     least, wanted = [1.0] * count, [1.0] * count
     for row in table.rows:
         at = 0
@@ -290,7 +290,7 @@ def _drawable(sign: str) -> str:
 
 @cache
 def _font_for(sign: str) -> str:
-    """The font that has the sign; empty where none has, or where none here can set it from right to left."""
+    """Return the font that has the sign; empty where none has, or where none here can set it from right to left."""
     if sign in "\n\t " or ord(sign) in _signs_of(_FONT):
         return _FONT
     if unicodedata.bidirectional(sign) in ("R", "AL") or ord(sign) > _LAST_SIGN:
@@ -300,7 +300,7 @@ def _font_for(sign: str) -> str:
 
 @cache
 def _signs_of(font: str) -> frozenset[int]:
-    """The code points that a font has; none where it is not here. It can be used from then on."""
+    """Return the code points that a font has; none where it is not here. It can be used from then on."""
     try:
         face = TTFont(font, f"{font}.ttf")
     except (TTFError, OSError):

@@ -224,7 +224,7 @@ class Visibility:
         return self._shade(every, self._shade(lines, ground.color))
 
     def _shade(self, properties: Properties, around: Color | None) -> Color | None:
-        """The colour of the first shading (w:shd) that is not clear, else what is around."""
+        """Return the colour of the first shading (w:shd) that is not clear, else what is around."""
         shade = next((one for part in properties if (one := part.find(qn("w:shd"))) is not None), None)
         if shade is None:
             return around
