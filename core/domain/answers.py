@@ -45,15 +45,15 @@ class AnswerPart:
     numbers: tuple[int, ...] = ()
     kind: PartKind = PartKind.PROSE
     start: int | None = None
-    """Of what is copied: where it stands in the text of the passage that it cites; None: wherever it is found first."""
+    """For copied text: its span in the cited passage; None: the first occurrence."""
     probability: float | None = None
     """On one part of an answer: that the whole answer is right, by the engine that gave it."""
     figures: tuple[Figure, ...] = ()
-    """What a FIGURE states, or is computed from."""
+    """Figures that a FIGURE part states or is computed from."""
     computation: Computation | None = None
-    """How a FIGURE follows from its figures; None: it states them."""
+    """Computation of a FIGURE part; None if it states its figures."""
     marked: tuple[Span, ...] = ()
-    """Of a passage that is shown as evidence: its likeliest words, in its text."""
+    """For a listed passage: the span of its likeliest words."""
 
     @property
     def verbatim(self) -> bool:
@@ -114,11 +114,11 @@ class Likeness(Key):
 
 @dataclass(frozen=True, slots=True)
 class ReadBack:
-    """What was recognised in the picture of a page where a quotation stands."""
+    """Text recognised in the page's picture at a quotation."""
 
     likeness: Likeness
     recognised: str = ""
-    """Of the lines that differ."""
+    """Lines that differ."""
     of_file: bool = False
     """The text of the Word file's own XML was compared, and the picture says nothing else."""
 
@@ -145,11 +145,11 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one answer of a language model took: tokens as its server counted them, and the wait for its first word."""
+    """Cost of one answer of a language model: tokens as its server counts them, and the wait for its first word."""
 
     prompt_tokens: int
     context_tokens: int
-    """What it could have read."""
+    """Size of the context window in tokens."""
     first_word_seconds: float
     passages: int = 0
     """Sent to it."""
@@ -160,7 +160,7 @@ class Usage:
 class ClaimStatus(Key):
     SUPPORTED = "supported"
     SEARCHED = "searched"
-    """Of a claim that the documents do not say something: it was searched for, and there is nothing to quote."""
+    """For a claim that something is absent: it was searched for, and there is nothing to quote."""
     NOT_CHECKED = "not_checked"
     """Its words were found on the page; no checker compared their meaning."""
     PARTLY_SUPPORTED = "partly_supported"
@@ -206,7 +206,7 @@ class Verdict:
     accepted: bool
     reasons: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
-    """What a retry should look for."""
+    """Search terms for a retry."""
     question_back: str = ""
     critic: str = ""
     """Which critic ran, or why none did."""
@@ -221,7 +221,7 @@ class Verdict:
 
 
 class Form(StrEnum):
-    """What a reply is."""
+    """Kind of a reply."""
 
     ANSWER = "answer"
     EVIDENCE = "evidence"

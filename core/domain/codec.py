@@ -17,7 +17,7 @@ from pincite.core.domain.errors import DamagedDatabaseError, StorageError
 Given = ParamSpec("Given")
 Value = TypeVar("Value")
 UNDECODABLE = (ValueError, TypeError, KeyError, IndexError, zlib.error, struct.error)
-"""What a damaged value raises while it is decoded."""
+"""Exceptions that decoding a damaged value raises."""
 _adapters: dict[Any, TypeAdapter[Any]] = {}
 _PERHAPS_NOT_FINITE = re.compile(r"NaN|Infinity|[eE]\+?[0-9]{3}")
 

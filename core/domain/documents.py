@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pincite.core.domain.keys import Key, in_words
 
 ENDINGS = (".pdf", ".docx")
-"""Of the files that can be added."""
+"""File name endings that can be added."""
 READER = 3
 """The version of how pages are read, kept with each page: raised by whatever makes them come out otherwise."""
 
@@ -43,7 +43,7 @@ class Word:
 
 
 TICKED, UNTICKED = "[ticked]", "[unticked]"
-"""What stands in a page's text for a box."""
+"""Characters that represent a box in a page's text."""
 
 
 class BlockKind(Key):
@@ -54,17 +54,17 @@ class BlockKind(Key):
     HEADER = "header"
     FOOTER = "footer"
     COMMENT = "comment"
-    """What somebody wrote on the page: it stands behind the page's text, and its picture does not show it."""
+    """A comment on the page: it follows the page's text, and the page's picture does not show it."""
     CONTENTS = "contents"
     """A line of a table of contents."""
 
 
 FURNITURE = (BlockKind.HEADER, BlockKind.FOOTER, BlockKind.CONTENTS)
-"""What states nothing by itself."""
+"""Kinds of blocks that state nothing."""
 
 
 class Place(NamedTuple):
-    """Where a cell is in its table, and how many rows and columns it covers."""
+    """Position of a cell in its table, and the number of rows and columns that it spans."""
 
     row: int
     column: int
@@ -126,7 +126,7 @@ class HiddenReason(Key):
 
 
 SEEN = frozenset({HiddenReason.STRUCK, HiddenReason.MARK, HiddenReason.LINE_NUMBER})
-"""Of what a reader does see, but not as words of the text."""
+"""Reasons for text that a reader sees, but not as words of the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class PageReceipt:
-    """What became of one page: kept for every page of every document."""
+    """Result of reading one page; kept for every page of every document."""
 
     page_index: int
     page_label: str
@@ -193,13 +193,13 @@ class PageReceipt:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many pages a document has, and of how many the text can be used; blank ones have none to be found."""
+    """Number of pages of a document, and of those with usable text; blank pages count as read."""
 
     pages: int
     text: int = 0
     blank: int = 0
     waiting: int = 0
-    """Of those without text, how many are still to be recognised."""
+    """Number of pages without text that OCR has yet to read."""
 
     @property
     def unread(self) -> int:
@@ -258,11 +258,11 @@ class DocumentStatus(StrEnum):
 
 
 PROPOSAL = "[Proposed "
-"""How text begins that a tracked change proposes; a closing bracket ends it."""
+"""Beginning of text proposed by a tracked change; a closing bracket ends it."""
 COMMENT = "[Comment "
-"""How a comment on the text begins; a closing bracket ends it."""
+"""Beginning of a comment in the text; a closing bracket ends it."""
 NOT_READ = "Not read of this file: "
-"""How the note of a document begins that names what it holds beside what was read."""
+"""Beginning of a document's note that lists its unread contents."""
 MAX_TITLE_LENGTH = 200
 
 
@@ -294,19 +294,19 @@ class Document:
     searchable: bool = False
     """Its text is in the keyword index; embeddings and OCR may still be on the way."""
     message: str = ""
-    """What is being done, or what went wrong and what to do."""
+    """Current step, or the error and its remedy."""
     notes: tuple[str, ...] = ()
     """Plain statements about what was and was not read (XFA form, portfolio, pages to look at)."""
     metadata: tuple[MetadataField, ...] = ()
 
     @property
     def not_read(self) -> str:
-        """What of it was not read, so that nothing is denied over it; empty: nothing."""
+        """Return the parts that were not read, which limit any "not found"; empty if there are none."""
         return next((note.removeprefix(NOT_READ).rstrip(".") for note in self.notes if note.startswith(NOT_READ)), "")
 
     @property
     def title(self) -> str:
-        """What it calls itself, else its name; it is indexed with each passage, and so has a limit."""
+        """Return its title, else its name; limited in length, as it is indexed with each passage."""
         own = next((field.value for field in self.metadata if field.name == "title"), "")
         return (own or PurePath(self.name).stem)[:MAX_TITLE_LENGTH]
 
@@ -323,7 +323,7 @@ class Document:
 
     @property
     def called(self) -> tuple[str, ...]:
-        """What it is called: whose it is, its title, and its name. A contract belongs to neither of its parties."""
+        """Return its names: company, title and file name. A contract belongs to neither of its parties."""
         told = {field.name: field.value[:MAX_TITLE_LENGTH] for field in self.metadata}
         company = "" if told.get("document type") == CONTRACT else told.get("company", "")
         name = " ".join(re.split(r"[_\s-]+", bare_name(self.name)))
@@ -352,7 +352,7 @@ class Collection:
     document_ids: tuple[str, ...] = ()
 
     def within(self, chosen: Sequence[str]) -> tuple[str, ...]:
-        """What is chosen of it, without a choice all; nothing left means nothing, never everything."""
+        """Return the chosen documents, or all without a choice; an empty choice never means all."""
         return (
             tuple(identity for identity in chosen or self.document_ids if identity in self.document_ids) or NO_DOCUMENTS
         )
@@ -375,7 +375,7 @@ class Passage:
     end: int
     heading_path: tuple[str, ...] = ()
     context: str = ""
-    """What is indexed with the text but never quoted: document title, heading path, column heads."""
+    """Return the text that is indexed but never quoted: document title, heading path, column heads."""
 
     @property
     def page(self) -> PageKey:
@@ -383,7 +383,7 @@ class Passage:
 
 
 def embedded_text(passage: Passage) -> str:
-    """What of a passage goes into its vector: where it stands, then what it says."""
+    """Return the text that is embedded: the context of the passage, then its own text."""
     return f"{passage.context}\n{passage.text}" if passage.context else passage.text
 
 

@@ -65,7 +65,7 @@ class ModelInterruptedError(ModelError):
 
 
 class StoppedError(PinciteError):
-    """What was going on was stopped by the person who waited for it; nothing is wrong."""
+    """The person who waited for it stopped the operation; nothing is wrong."""
 
 
 class IndexMismatchError(PinciteError):

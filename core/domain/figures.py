@@ -26,7 +26,7 @@ class Figure:
     start: int
     end: int
     heads: tuple[tuple[int, int], ...] = ()
-    """Where its row's label and the heads over it stand, as far as they stand on its page."""
+    """Spans of its row's label and of the heads over it, as far as they are on its page."""
 
     @property
     def amount(self) -> Decimal:
@@ -35,15 +35,15 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Computation:
-    """What figures give together; `pincite.core.text.stating` works it out and says it."""
+    """A computation from figures; `pincite.core.text.stating` evaluates it and words it."""
 
     name: str
-    """What it is called: "Change in total net sales, 2014 to 2015"."""
+    """Name of the result: "Change in total net sales, 2014 to 2015"."""
     expression: str
     """Over the figures by their letters: "(b - a) / a * 100"."""
     unit: str = ""
     scale: int = 1
-    """What the result is counted in."""
+    """Unit of the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +59,16 @@ class CellOfWords:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What code says of figures that stand on pages: cells in words, or what is computed from them."""
+    """A statement by code about figures on pages: cells in words, or a computed result."""
 
     text: str
     figures: tuple[Figure, ...]
     probability: float
-    """That it answers the question rightly."""
+    """Probability that it answers the question correctly."""
     rivals: tuple[Figure, ...] = ()
     """Others that could be meant as well."""
     computation: Computation | None = None
     cell: CellOfWords | None = None
-    """What answers in the place of figures; ``text`` is what it says."""
+    """Cell of words that answers instead of figures; ``text`` is its text."""
     piece: int = 0
     """Which of the plan's pieces it answers, where there are several."""

@@ -13,7 +13,7 @@ class Key(StrEnum):
 
 
 def in_words(key: str) -> str:
-    """What people read for a key; what is words already stays. A table of another language would stand here."""
+    """Return the words for a key; text that is already words is unchanged. Translations would go here."""
     return _WORDS.get(key) or (key if " " in key else key.replace("_", " "))
 
 

@@ -23,7 +23,7 @@ class LogisticModel:
         return {"bias": round(self.bias, decimals), "weights": weights}
 
     def log_odds(self, measures: Mapping[str, float]) -> float:
-        """What is not measured counts as 0."""
+        """Return the log-odds; missing features count as 0."""
         return self.bias + sum(weight * measures.get(name, 0.0) for name, weight in self.weights.items())
 
     def probability(self, measures: Mapping[str, float]) -> float:

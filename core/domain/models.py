@@ -14,7 +14,7 @@ class KeptModel:
     """As the server says it: "1.8B"."""
     quantisation: str
     context_tokens: int
-    """What it was built for; 0 where the server does not say."""
+    """Context length of the model; 0 if the server does not report it."""
     chats: bool
     """False for what only embeds."""
     loaded: bool
@@ -22,7 +22,7 @@ class KeptModel:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """How far the part that is being fetched has come, in bytes; ``total`` is 0 where the server does not say."""
+    """Progress of the download in bytes; ``total`` is 0 if the server does not report it."""
 
     doing: str
     done: int = 0

@@ -35,14 +35,14 @@ class AnswerRequest:
     history: tuple[Message, ...] = ()
     critique: tuple[str, ...] = ()
     hint: str = ""
-    """What a reviewer said that the answer should heed."""
+    """Remark of a reviewer that the answer should follow."""
     library_is_empty: bool = False
     stated: tuple[AnswerPart, ...] = ()
-    """What code found in tables of the evidence's pages, or computed: FIGURE parts, likeliest first."""
+    """FIGURE parts from tables of the evidence's pages, likeliest first."""
     absent: tuple[str, ...] = ()
     """Words of the question that are in no passage searched."""
     read_otherwise: str = ""
-    """How else a follow-up is read: by itself, where ``question`` is it joined with the question before, or joined."""
+    """Other reading of a follow-up: alone if ``question`` joins it with the question before, else joined."""
     draws: bool = False
     """It asks for a chart."""
     reworded: str = ""
@@ -63,7 +63,7 @@ class AskedPiece:
     evidence: tuple[Evidence, ...]
     stated: tuple[AnswerPart, ...] = ()
     name: str = ""
-    """Of the document that it is asked of, where it is asked of several."""
+    """Name of the document, if the question is asked of several."""
 
 
 class ChatModel(Protocol):
@@ -78,15 +78,15 @@ class ChatModel(Protocol):
 
     @property
     def context_characters(self) -> int:
-        """How many characters of evidence fit beside question, history and answer."""
+        """Return the number of characters of evidence that fit next to question, history and answer."""
 
     @property
     def readable_characters(self) -> int:
-        """How many of these it reads before a person tires of waiting for its first word."""
+        """Return the number of these characters that it reads within an acceptable wait for the first word."""
 
     @property
     def usage(self) -> Usage | None:
-        """What the last answer took; None where nothing is known of it."""
+        """Return the usage of the last answer; None if it is unknown."""
 
     def answer(self, request: AnswerRequest, stopped: Callable[[], bool]) -> Iterator[str | AnswerPart]:
         """Yield the answer piece by piece; return early once ``stopped()`` is true.
@@ -105,7 +105,7 @@ class ChatModel(Protocol):
         """Return a reply that fits the JSON schema; None when the engine cannot or the reply did not fit."""
 
     def of_last_answer(self, question: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """The same, asked in the conversation of its last answer: what it has read is not read again."""
+        """Ask again in the conversation of its last answer, so that the model does not read the evidence twice."""
 
 
 class Embedder(Protocol):
@@ -124,7 +124,7 @@ class Embedder(Protocol):
         """Vectors of passages: shape (len(texts), dimensions), float32, each row of length 1."""
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """The same of questions, which some models are told apart from passages."""
+        """Return the vectors of questions, which some models embed differently from passages."""
 
 
 class PassageIndex(Protocol):
@@ -176,7 +176,7 @@ class Reranker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PdfInfo:
-    """What is known of a document before its pages are read."""
+    """Facts about a document before its pages are read."""
 
     page_count: int
     outline: tuple[OutlineEntry, ...]

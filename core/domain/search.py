@@ -1,4 +1,4 @@
-"""What is looked for, and what was found."""
+"""Search plans and search results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ class Intent(StrEnum):
     ABOUT = "about"
     """The library or the program: answered from what is known."""
     LAST_ANSWER = "last_answer"
-    """What the last answer rests on: answered from it."""
+    """The sources of the last answer: answered from it."""
     REWORD = "reword"
     """The last answer is to be written in another form."""
 
@@ -63,7 +63,7 @@ class Piece:
     query: SubQuery
     """How it stands by itself, and in which documents."""
     name: str = ""
-    """Of the document that it is asked of, where it is asked of several."""
+    """Name of the document, if the question is asked of several."""
 
     @property
     def readings(self) -> tuple[str, ...]:
