@@ -1,4 +1,4 @@
-"""What nodes may reach beside their state: ports, settings, the clock, and where progress is told."""
+"""What nodes use in addition to their state: ports, settings, the clock, and the progress of the turn."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,36 +20,36 @@ if TYPE_CHECKING:
 
 
 class Progress(Protocol):
-    """Where the worker publishes what a node does."""
+    """Port for the progress of a node."""
 
     def step(self, text: str) -> None:
-        """Tell in plain words what is being done."""
+        """Report the current step in plain words."""
 
     def draft(self, parts: Sequence[AnswerPart]) -> None:
-        """Show what was streamed so far in this attempt."""
+        """Show the text streamed so far in this attempt."""
 
     def visited(self, step: TraceStep) -> None:
-        """Keep one node's visit."""
+        """Store the visit of one node."""
 
 
 class Searcher(Protocol):
     def search(
         self, plan: SearchPlan, library: Iterable[Document], *, context_characters: int, scope: Sequence[str] = ()
     ) -> SearchResult:
-        """Empty evidence: nothing above the floor."""
+        """Search; the evidence is empty if no passage is above the floor."""
 
 
 Memory: TypeAlias = Callable[[str, Sequence[str]], Recalled | None]
-"""Finds a reviewed answer to a question that still holds, from the documents of these ids."""
+"""Find a reviewed answer to a question that is still valid, from the documents with these ids."""
 
 
 Look: TypeAlias = Callable[[Citation], ReadBack]
-"""Reads a quotation back from the picture of its page; never raises."""
+"""Read a quotation back from the picture of its page; never raises."""
 
 
 @dataclass(slots=True)
 class StepNotes:
-    """What the node in hand read, decided and returned, for its trace step."""
+    """Input, decisions and output of the current node, for its trace step."""
 
     read: dict[str, Any] = field(default_factory=dict)
     decided: dict[str, Any] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class StepNotes:
 
 
 class Lacking(Enum):
-    """What the search of a document still lacks."""
+    """The part of the search index that a document still lacks."""
 
     NOTHING = auto()
     VECTORS = auto()
@@ -66,7 +66,7 @@ class Lacking(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Equipment:
-    """What a turn works with; settled when it starts, so that changed settings wait for the next one."""
+    """Ports and settings of a turn; fixed when it starts, so that changed settings apply to the next one."""
 
     settings: Settings
     library: "Library"
@@ -74,7 +74,7 @@ class Equipment:
     choose_engine: Callable[[str | None], ChatModel]
     recall: Memory = lambda question, document_ids: None
     await_documents: Callable[[Sequence[str], float], Lacking] = lambda document_ids, seconds: Lacking.NOTHING
-    """Return within these seconds what the search of the documents lacks."""
+    """Wait at most this many seconds and return what the search of the documents still lacks."""
     lexicon: Lexicon = field(default_factory=shipped_lexicon)
     formulas: Formulas = field(default_factory=shipped_formulas)
     look: Look = lambda citation: ReadBack(Likeness.UNKNOWN)
@@ -82,21 +82,21 @@ class Equipment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnContext(Equipment):
-    """``deadline`` is on the clock of ``time.monotonic``; ``stand_in`` answers where ``model`` wrote nothing."""
+    """``deadline`` is on the clock of ``time.monotonic``; ``stand_in`` answers if ``model`` writes nothing."""
 
     model: ChatModel
     stand_in: ChatModel
     documents: tuple[Document, ...]
-    """Those that it may name and search, as they were when it began."""
+    """The documents that the turn may name and search, as they were at its start."""
     progress: Progress
     stopped: Callable[[], bool]
     deadline: float
     history: tuple[Exchange, ...] = ()
     """The conversation so far, oldest first."""
     last_answer: Callable[[], Turn | None] = lambda: None
-    """Returns the last turn of the conversation that was answered from documents."""
+    """Return the last turn of the conversation that was answered from documents."""
     evidence_only: Callable[[], bool] = lambda: False
-    """Whether a person has asked to see the evidence instead of what a model writes."""
+    """Return whether a person asked for the evidence instead of a model's text."""
     notes: StepNotes = field(default_factory=StepNotes)
 
     @property
@@ -105,7 +105,7 @@ class TurnContext(Equipment):
 
     @property
     def evidence_characters(self) -> int:
-        """Room for evidence; what the window of a model has no room for is condensed before it writes."""
+        """Return the number of characters for evidence, which is condensed if a model's window holds less."""
         return max(self.model.context_characters, self.settings.context_characters)
 
     def halted(self) -> bool:
@@ -123,7 +123,7 @@ class TurnContext(Equipment):
         decided: Mapping[str, Any] | None = None,
         returned: Mapping[str, Any] | None = None,
     ) -> None:
-        """Add to the trace step of the node in hand."""
+        """Add to the trace step of the current node."""
         self.notes.read.update(read or {})
         self.notes.decided.update(decided or {})
         self.notes.returned.update(returned or {})

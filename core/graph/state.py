@@ -1,4 +1,4 @@
-"""What the graph knows of a turn, and which of its values a checkpoint may bring back."""
+"""The state of a turn in the graph, and the types that a checkpoint may restore."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,54 +24,54 @@ class TurnState:
     question: str
     mode: Mode = Mode.AUTO
     document_ids: tuple[str, ...] = ()
-    """The scope; empty: all."""
+    """Scope of the search; empty: all documents."""
     hint: str = ""
     fresh: bool = False
-    """It was asked before: it is answered now, whatever else it may mean, and no reviewed answer is repeated."""
+    """The question is asked again: it is answered even if ambiguous, and no reviewed answer is reused."""
     alone: bool = False
-    """It is read as if nothing had been said before."""
+    """The question is read without the conversation."""
     everywhere: bool = False
-    """What documents it names narrows nothing."""
+    """Names of documents in the question do not narrow the search."""
     draws: bool = False
-    """It asks for a chart."""
+    """The question asks for a chart."""
     targets: tuple[str, ...] = ()
-    """Documents that were @mentioned."""
+    """Ids of @mentioned documents."""
     standalone: str = ""
-    """The question as it is searched: mentions replaced by plain names."""
+    """The question with mentions replaced by plain names."""
     intent: Intent = Intent.DOCUMENT_SEARCH
     reused_from: str = ""
     reworded: tuple[AnswerPart, ...] = ()
-    """The answer that is to be written in another form."""
+    """The answer to rewrite in another form."""
     plan: SearchPlan | None = None
     attempt: int = 0
     evidence: tuple[Evidence, ...] = ()
     nearest: tuple[Evidence, ...] = ()
-    """Where nothing was good enough: what came closest."""
+    """The closest passages, if none was good enough."""
     absent: tuple[str, ...] = ()
-    """Words of an English question that are in no passage searched, where all pages were read."""
+    """Words of an English question that are in no searched passage, if all pages were read."""
     stated: tuple[Stated, ...] = ()
-    """What the analyst found in tables of the evidence's pages, or computed, likeliest first."""
+    """Statements of the analyst from tables of the evidence's pages, likeliest first."""
     parts: tuple[AnswerPart, ...] = ()
     removed_markers: int = 0
     tied: int = 0
-    """Claims of the draft that cited nothing until code found where their words are."""
+    """Number of claims without a citation that code gave one, as it found their words."""
     told_otherwise: tuple[str, ...] = ()
-    """What tables or pages say, where the draft's prose says something else."""
+    """Statements of tables or pages that differ from the draft's prose."""
     other_figure: bool = False
-    """Whether one of them is surely read and has another figure than the prose."""
+    """Whether one of them was read with certainty and has another figure than the prose."""
     thoughts: str = ""
-    """What a reasoning model thought before the draft; nobody judges it."""
+    """Thoughts of a reasoning model before the draft; they are not judged."""
     usage: Usage | None = None
     citations: tuple[Citation, ...] = ()
     verdict: Verdict | None = None
     attempts: tuple[Attempt, ...] = ()
     give_up: str = ""
-    """Why no further attempt is made, though the draft is not accepted."""
+    """Reason for no further attempt, although the draft is not accepted."""
     suspect: bool = False
-    """A person must look: a page that it cites gives orders to machines or shows other words than its file says, or the
-    draft was cut."""
+    """A person must review: a cited page has instructions to machines or shows other words than its file, or the draft
+    was cut."""
     by_code: bool = False
-    """Quotations stand, or are to stand, in the place of prose that came to nothing."""
+    """Quotations replace, or are to replace, failed prose."""
     notices: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     question_back: str = ""
@@ -79,12 +79,12 @@ class TurnState:
 
     @property
     def asked(self) -> str:
-        """The question as it stands by itself, with what it needs of the one before it."""
+        """Return the standalone question, with what it needs of the previous one."""
         return self.plan.standalone_question if self.plan else self.standalone or self.question
 
     @property
     def draft(self) -> Attempt:
-        """This pass of generator and judge, as it is kept beside the others."""
+        """Return this pass of generator and judge as an attempt."""
         return Attempt(
             number=self.attempt,
             answer=marked_text(self.parts),
@@ -124,12 +124,12 @@ def owns(*fields: str) -> Callable[[Body], Node]:
 
 
 def critique_of(verdict: Verdict | None) -> tuple[str, ...]:
-    """What the next draft is told of this one."""
+    """Return the critique of this draft for the next one."""
     return (*verdict.reasons, *verdict.gaps) if verdict else ()
 
 
 def restored(values: Mapping[str, Any]) -> TurnState:
-    """Turn a checkpoint's values back into what they were: msgpack knows lists only, our values hold tuples."""
+    """Restore the types of a checkpoint's values: msgpack has only lists, our values have tuples."""
     adapter = TypeAdapter(TurnState)
     return adapter.validate_json(adapter.dump_json(TurnState(**values), warnings=False))
 
@@ -142,4 +142,4 @@ CHECKPOINTED: tuple[type, ...] = tuple(
     and value.__module__ == module.__name__
     and (issubclass(value, Enum) or hasattr(value, "__dataclass_fields__"))
 )
-"""The allow-list of the checkpointer: our own values and nothing else."""
+"""The allow-list of the checkpointer: only our own types."""

@@ -24,12 +24,12 @@ from pincite.core.text.terms import content_terms
 
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 MAX_PAGES = 10
-"""Whose tables are read, those of the best passages first."""
+"""Number of pages whose tables are read, those of the best passages first."""
 
 
 @owns("plan", "evidence", "stated", "notices")
 def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
-    """State what tables say; no model has a part in it."""
+    """State figures from tables, by code alone."""
     context = runtime.context
     context.progress.step("Reading tables…")
     pages = best_pages(state.evidence)
@@ -88,7 +88,7 @@ def _rows_in(item: Evidence, table: Table) -> Iterator[TableRow]:
 
 
 def of_what_is_called(question: str, tables: Sequence[Table], called: Mapping[str, Iterable[str]]) -> list[Table]:
-    """The tables but those of documents that lack a name by which the question calls another, and do not hold it.
+    """Return the tables without those of documents that lack a name with which the question means another document.
 
     A year is no such name: other years' tables are computed with.
     """
@@ -105,7 +105,7 @@ def of_what_is_called(question: str, tables: Sequence[Table], called: Mapping[st
 
 
 def _gone_on(state: TurnState, context: TurnContext, tables: Sequence[Table]) -> tuple[TurnState, Analysis] | None:
-    """What a follow-up asks of the table that the last answer came from, as sure as that answer was."""
+    """Return the answer to a follow-up from the table of the last answer, with that answer's confidence."""
     last = context.history[-1].stated if context.history else None
     if last is None or last.probability is None or state.plan is None or state.plan.question == state.asked:
         return None
@@ -117,7 +117,7 @@ def _gone_on(state: TurnState, context: TurnContext, tables: Sequence[Table]) ->
 
 
 def _last_drawn(context: TurnContext, tables: Sequence[Table]) -> Analysis | None:
-    """The row of the figure that the last answer stated, where a chart is asked for and the question names none."""
+    """Return the row of the last answer's figure, if the question asks for a chart and names no row."""
     last = context.history[-1].stated if context.history else None
     if last is None or last.probability is None:
         return None
@@ -129,7 +129,7 @@ def _last_drawn(context: TurnContext, tables: Sequence[Table]) -> Analysis | Non
 def _of_pieces(
     state: TurnState, whole: Analysis, tables: Sequence[Table], names: Iterable[str], context: TurnContext
 ) -> tuple[TurnState, Analysis]:
-    """What tables say to each of several questions; what is computed from several figures answers them together."""
+    """Answer each of several questions from tables; a figure computed from several answers them together."""
     assert state.plan is not None
     together = next(
         (one for one in whole.stated if one.computation and one.probability >= MIN_FIGURE_PROBABILITY), None
@@ -155,7 +155,7 @@ def best_pages(evidence: Sequence[Evidence]) -> list[PageKey]:
 
 
 def tables_on(pages: Sequence[PageKey], context: TurnContext) -> list[Table]:
-    """Return the tables of these pages, whole: with the pages from which they go on, and to which they do."""
+    """Return the tables of these pages, including their parts on the pages before and after."""
     counts = {document.id: document.page_count for document in context.documents}
     found: list[Table] = []
     for document_id in dict.fromkeys(document_id for document_id, _ in pages):
@@ -174,7 +174,7 @@ def tables_on(pages: Sequence[PageKey], context: TurnContext) -> list[Table]:
 
 
 def _line(stated: Stated) -> dict[str, object]:
-    """What was stated, as the trace keeps it."""
+    """Return the statements in the form of the trace."""
     return {
         "text": stated.text,
         "probability": round(stated.probability, 3),

@@ -1,4 +1,4 @@
-"""What changes or replaces the passages found, in other documents or on later pages of their own."""
+"""Amendments and newer versions of the passages found, in other documents or on later pages of their own."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,15 +15,15 @@ from pincite.core.search.relations import Relation, names_older, relations_among
 from pincite.core.text.sentences import split_sentences
 
 MAX_PASSAGES = 5
-"""Number of passages, the best first, of which changes are looked for."""
+"""Number of best passages for which amendments are searched."""
 MIN_SENTENCES = 2
-"""Number of sentences of one page that change a text, from which on it amends its own document."""
+"""Minimum number of amending sentences on a page that amends its own document."""
 ODDS = 4.0
-"""Odds that a sentence of an amendment changes the place that it names, by those among the sentences learned from."""
+"""Prior odds that a sentence of an amendment changes the place that it names, from the training sentences."""
 
 
 def with_changes(state: TurnState, context: TurnContext) -> TurnState:
-    """Add to the evidence what changes its best passages, and name the documents that replace those it is from.
+    """Add the amendments of the best passages to the evidence, and name the documents that replace their documents.
 
     They are looked for in all documents that the person chose, though the question may name one of them.
     """
@@ -66,7 +66,7 @@ def _asks_for_older(state: TurnState, relation: Relation) -> bool:
 def _newer(
     item: Evidence, relations: Sequence[Relation], own: Document, pages: "_Pages"
 ) -> Iterator[tuple[Document, ChangeFound, Span]]:
-    """Yield what changes a passage and which words of it, the newest first: later amendments of what it is from."""
+    """Yield the amendments of a passage with the amending words, the newest first."""
     places, mentions = places_of(item.passage), mentions_in(item.passage)
     amended = [one.older for one in relations if one.newer.id == own.id and not one.whole]
     for older in [own, *amended]:
@@ -88,7 +88,7 @@ def _newer(
 
 
 class _Pages:
-    """The pages of a turn's documents that name places, looked for by their text before they are read whole."""
+    """Pages of a turn's documents that name places, found by their text before they are loaded."""
 
     def __init__(self, context: TurnContext) -> None:
         self._library = context.library

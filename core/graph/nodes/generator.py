@@ -41,9 +41,9 @@ from pincite.core.text.terms import content_terms
 from pincite.core.text.thinking import holds_a_closing_mark, split_thinking
 
 TOLD_FROM = 0.5
-"""From this probability on a figure that a model's prose does not state is told beside it."""
+"""Minimum probability of a figure that is shown next to prose that does not state it."""
 MEMORY = 600
-"""Characters of a conversation in short that every window has room for; more takes up to half of the evidence's."""
+"""Characters of a condensed conversation that fit every window; a longer one takes up to half of the evidence."""
 MIN_SCALE = 1e3
 ANY_SCALE = frozenset({1.0, MIN_SCALE, 1e6, 1e9})
 
@@ -147,7 +147,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
 def _written(
     engine: ChatModel, request: AnswerRequest, context: TurnContext, meanwhile: Sequence[AnswerPart]
 ) -> tuple[tuple[AnswerPart, ...], int, str, str]:
-    """What an engine writes, as parts, how many of its markers point to no evidence, its thoughts, and its chart.
+    """Return what an engine writes, as parts, the number of its markers without evidence, its thoughts, and its chart.
 
     Prose is read here, once. Quoting takes no time worth limiting. `meanwhile` is shown until the first words.
     """
@@ -183,7 +183,7 @@ def _where(item: Evidence) -> str:
 
 
 def _quoted_by_code(request: AnswerRequest, context: TurnContext) -> list[AnswerPart]:
-    """What quoting would answer; nobody reads whole documents for it."""
+    """Return what quoting would answer, from the evidence alone."""
     if request.intent is Intent.SURVEY or context.stand_in.writes_prose or not request.evidence:
         return []
     quoted = replace(request, stated=(), pieces=tuple(replace(piece, stated=()) for piece in request.pieces))
@@ -191,7 +191,7 @@ def _quoted_by_code(request: AnswerRequest, context: TurnContext) -> list[Answer
 
 
 def _counted_as_sent(request: AnswerRequest, quoted: Sequence[AnswerPart]) -> AnswerRequest:
-    """Return the request with its evidence counted anew: what code would answer from, then the strongest.
+    """Return the request with its evidence renumbered: the sources of the answer by code, then the strongest.
 
     The words that quoting would answer with are told where it is sure enough of them to be held against prose.
     """
@@ -206,7 +206,7 @@ def _counted_as_sent(request: AnswerRequest, quoted: Sequence[AnswerPart]) -> An
 
 
 def _readable(whole: AnswerRequest, characters: int) -> tuple[Evidence, ...]:
-    """As many passages as fit beside a sentence of each other one, and one in any case; then the sentences that fit."""
+    """Return as many passages as fit with a sentence of each other one, at least one; then the sentences that fit."""
     lengths = list(accumulate(len(item.passage.text) for item in whole.evidence))
     if not lengths or lengths[-1] <= characters:
         return whole.evidence
@@ -243,14 +243,14 @@ def _likeliest_sentences(whole: AnswerRequest) -> list[Evidence]:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A sentence for people; ``figure_differs``: what it quotes gives another figure than the prose does."""
+    """A sentence for people; ``figure_differs``: its quotation has another figure than the prose."""
 
     text: str
     figure_differs: bool
 
 
 def _told_otherwise(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> Iterator[_Told]:
-    """What tables or pages say, where a model's prose says another figure, other words or none."""
+    """Yield what tables or pages state, if a model's prose has another figure, other words or none."""
     said = without_latex(plain_text(parts))
     figure = next((part for part in stated if part.kind is PartKind.FIGURE), None)
     if figure is not None and (figure.probability or 0.0) >= TOLD_FROM:
@@ -274,7 +274,7 @@ def _figures_differ(said: str, read: str) -> bool:
 
 
 def _is_same(one: Quantity, other: Quantity) -> bool:
-    """Whether both are one value: at any scale where only one says its own, as a cell may leave it to its head."""
+    """Return whether both are one value; at any scale if only one has a scale, as a cell may leave it to its head."""
     scales = ANY_SCALE if (one.step >= MIN_SCALE) != (other.step >= MIN_SCALE) else frozenset({1.0})
     return same(one, other, scales) or same(other, one, scales)
 

@@ -30,11 +30,11 @@ from pincite.core.text.sentences import split_sentences
 from pincite.core.text.terms import content_terms
 
 SHOWS_OTHERWISE = "The page or the file shows different words from the text that was read."
-"""Trying again would not change that."""
+"""Findings that another attempt would not change."""
 _DECISIONS = {"__end__": "accept", "review": "give up", "generator": "quote instead", "rewriter": "retry"}
 OF_SOMETHING_ELSE = 0.3
-"""The most that an answer is worth whose passages share no word with what was asked before, or that speaks of a name
-that no passage searched has, or gives another figure than the one that is surely read off the pages."""
+"""Maximum confidence of an answer whose passages share no word with the previous question, that uses a name in no
+searched passage, or that has another figure than the one read with certainty from the pages."""
 IS_IT_RIGHT = "Is the answer right anyway?"
 
 
@@ -80,7 +80,7 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
 
 
 def _verdict(state: TurnState, context: TurnContext) -> Verdict:
-    """Without a language model; where that accepts the draft, one may still find fault with it."""
+    """Return the verdict by code; if it accepts the draft, a language model may still lower it."""
     context.progress.step("Checking citations…")
     settings, model = context.settings, context.model
     prose = _is_prose(state, context)
@@ -117,7 +117,7 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
 
 
 def held_to_the_topic(state: TurnState, verdict: Verdict, threshold: float) -> Verdict:
-    """What a follow-up is answered with must speak of what the question before was about."""
+    """Cap the verdict of a follow-up whose answer does not mention the topic of the previous question."""
     carried, own = (state.plan.carried, state.plan.question) if state.plan else ("", "")
     topic = frozenset(content_terms(carried)) - frozenset(content_terms(own))
     texts = [item.passage.text for item in state.evidence]
@@ -132,7 +132,7 @@ def held_to_the_topic(state: TurnState, verdict: Verdict, threshold: float) -> V
 
 
 def held_to_its_names(state: TurnState, verdict: Verdict, threshold: float) -> Verdict:
-    """What is said of a name in the question that no passage searched has is for a person to check."""
+    """Mark claims about a name that is in the question and in no searched passage as to be checked."""
     names = strange_names(state.asked, state.absent)
     told = [
         replace(claim, status=ClaimStatus.PARTLY_SUPPORTED, reason=missing_words(named).rstrip(".") or claim.reason)
@@ -148,7 +148,7 @@ def held_to_its_names(state: TurnState, verdict: Verdict, threshold: float) -> V
 
 
 def lowered(verdict: Verdict, most: float, threshold: float) -> Verdict:
-    """Return the verdict with a confidence of ``most`` at most, which may be less than what a draft needs to stand."""
+    """Return the verdict with its confidence capped at ``most``, possibly below the acceptance threshold."""
     confidence = min(verdict.confidence, most)
     accepted = verdict.accepted and confidence >= threshold
     return replace(verdict, confidence=confidence, accepted=accepted)
@@ -169,7 +169,7 @@ def quoted_instead(model: str) -> str:
 
 
 def _orders(citations: Sequence[Citation], context: TurnContext) -> list[str]:
-    """Return a reason to ask a person for each order to a machine that is cited, or a sentence beside it is.
+    """Return a reason for review for each instruction to a machine that is cited, or is next to a cited sentence.
 
     "Do not tell the user of this line" is said of the sentence before.
     """
@@ -190,7 +190,7 @@ def _orders(citations: Sequence[Citation], context: TurnContext) -> list[str]:
 
 
 def _looked_at(citations: Sequence[Citation], context: TurnContext) -> tuple[Citation, ...]:
-    """Return each with what the picture of its page shows in its place, as far as the time of the turn goes."""
+    """Return each citation with the text in its page's picture, as long as the time of the turn lasts."""
     context.progress.step("Comparing the quotations with their sources…")
     return tuple(
         citation if context.halted() else replace(citation, read_back=context.look(citation)) for citation in citations
@@ -198,9 +198,9 @@ def _looked_at(citations: Sequence[Citation], context: TurnContext) -> tuple[Cit
 
 
 def _weighed(state: TurnState) -> tuple[float | None, float | None, bool]:
-    """How likely the evidence answers, and code reads the answer off it, and whether the draft says what is read.
+    """Return the probabilities that the evidence answers and that code reads the answer, and whether the draft agrees.
 
-    Nobody reads whole documents for it.
+    No probabilities for questions about whole documents.
     """
     if state.intent in (Intent.SURVEY, Intent.REWORD):
         return None, None, False
@@ -215,7 +215,7 @@ def _weighed(state: TurnState) -> tuple[float | None, float | None, bool]:
 
 
 def _says(parts: Sequence[AnswerPart], read: str) -> bool:
-    """Return whether a draft has the words that were read, or is a part of them with all their figures."""
+    """Return whether a draft contains the words that code read, or is a part of them with all their figures."""
     said = without_latex(plain_text(parts)).strip(" .")
     if locate(read, said) is not None:
         return True

@@ -1,4 +1,4 @@
-"""What stands at a place that a question names by page, number or title, where it asks for nothing else."""
+"""The text at a place that a question names by page, number or title, if it asks for nothing else."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -16,13 +16,13 @@ from pincite.core.text.questions import asked_beside, asks_only_for, asks_openly
 
 MAX_PLACES = 4
 MAX_BESIDE = 1
-"""Telling words that a question may hold beside the place and still ask for nothing else: "state", "show"."""
+"""Number of content words that a question may have in addition to the place and still ask for that alone."""
 NO_SUCH_PLACE = 0.95
 """Confidence that a place does not exist if every page of all documents was read and its number is on none."""
 
 
 def placed(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState | None:
-    """The state with what stands at the place, or with the answer that there is none; None for any other question."""
+    """Return the state with the text at the place, or with the answer that there is none; None for other questions."""
     asked = without_places(state.standalone)
     pages, numbers = pages_in(state.standalone), numbered_in(state.standalone)
     title = "" if pages or numbers else title_in(state.standalone)
@@ -54,7 +54,7 @@ def placed(state: TurnState, context: TurnContext, searched: Sequence[Document])
 
 
 def with_places(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
-    """Put what stands at the pages, sections and tables that a question names before what was found for the rest.
+    """Put the text of the pages, sections and tables that a question names before the other evidence.
 
     Of the documents that something was found in, where it was in any; under headings, on the pages that were found.
     """
@@ -87,7 +87,7 @@ def with_places(state: TurnState, context: TurnContext, searched: Sequence[Docum
 
 
 def _under_headings(state: TurnState, context: TurnContext, among: Sequence[Document]) -> Iterator[Evidence]:
-    """What stands under the headings, on pages that were found, that the question or a part of it asks for alone."""
+    """Yield the text under headings, on pages that were found, that the question or a part of it asks for alone."""
     pieces = state.plan.pieces if state.plan else ()
     asked = [state.standalone, *(text for piece in pieces for text in piece.readings)]
     found = {item.passage.page for item in state.evidence}
@@ -100,7 +100,7 @@ def _under_headings(state: TurnState, context: TurnContext, among: Sequence[Docu
 
 
 def _at(pages: Sequence[str], numbers: Sequence[str], own: Sequence[Page], page_count: int) -> list[Stretch]:
-    """Return the pages of these names and what these numbers head, in one document of which these pages are read."""
+    """Return the pages with these names and the sections with these numbers, in one document."""
     return [*pages_called(pages, own, page_count), *numbered(numbers, own)]
 
 
@@ -111,7 +111,7 @@ def _holds(place: Passage, passage: Passage) -> bool:
 def _read(
     asked: str, searched: Sequence[Document], context: TurnContext, named: Sequence[str]
 ) -> dict[str, Sequence[Page]]:
-    """Return the pages of the documents that are meant, by id: by name, or all without names."""
+    """Return the pages with these names, or all pages without names, of the documents that are meant, by id."""
     return {
         document.id: context.library.pages(
             document.id, _positions(document, named, context) if named else range(document.page_count)
@@ -134,7 +134,7 @@ def _names(documents: Iterable[Document]) -> str:
 def _nowhere(
     state: TurnState, context: TurnContext, pages: Sequence[str], numbers: Sequence[str], searched: Sequence[Document]
 ) -> TurnState | None:
-    """Say that there is no such place if its number is on no page; else the question is searched like any other."""
+    """Answer that there is no such place, if its number is on no page; else return None to search the question."""
     for document in searched if numbers else ():
         everything = context.library.pages(document.id, range(document.page_count))
         if any(is_on(name, everything) for name in numbers):

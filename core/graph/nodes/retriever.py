@@ -1,4 +1,4 @@
-"""The retriever: finds the evidence, and says which of the searched documents have holes."""
+"""The retriever: find the evidence, and report which searched documents are incomplete."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -80,7 +80,7 @@ def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]
 
 
 def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
-    """What the question is about is whole documents: take what stands for them."""
+    """Return the state with passages that represent whole documents, for a question about these."""
     meant = documents_meant(state.standalone, searched)
     context.progress.step(f"Looking through {counted(len(meant), 'document')}…")
     evidence = overview(meant, context.library, context_characters=context.model.readable_characters)
@@ -96,7 +96,7 @@ def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]
 
 
 def _repeats(state: TurnState, context: TurnContext) -> bool:
-    """Return whether a retry would ask the engine what it was asked before: the same passages, the same critique."""
+    """Return whether a retry would repeat the last request: the same passages, the same critique."""
     if not state.attempts or not state.evidence:
         return False
     *_, before, last = (None, *state.attempts)
@@ -150,7 +150,7 @@ def _candidate_line(candidate: Candidate) -> dict[str, object]:
 
 
 def _nearest(result: SearchResult, documents: Mapping[str, Document]) -> tuple[Evidence, ...]:
-    """Return the best of what stayed below the floor, to show where the search came closest."""
+    """Return the best passages below the floor, to show where the search came closest."""
     ranked = result.rankings.get("reranked") or result.rankings.get("fused") or ()
     return tuple(
         evidence_of(number, found, documents, Reason.BELOW_FLOOR)

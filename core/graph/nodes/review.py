@@ -1,4 +1,4 @@
-"""The review node: takes the best attempt, and puts what is doubtful before a person. It never un-marks a turn.
+"""The review node: choose the best attempt and flag a doubtful one for a person. It never removes a flag.
 
 A list of passages and "not found" claim nothing, and wait for nobody.
 """
@@ -25,12 +25,12 @@ NOTHING_FOUND_REASON = "No passage was found to answer the question."
 
 
 QUOTED_INSTEAD = "the documents are quoted instead."
-"""How a notice ends that is true only where quotations took the place of prose."""
+"""End of a notice that is true only if quotations replaced the prose."""
 
 
 @owns("flagged", "question_back", "parts", "citations", "verdict", "evidence", "notices", "reasons")
 def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
-    """Choose the best attempt by verdict, never simply the last, and say why it needs a person, if it does."""
+    """Choose the best attempt by verdict, not the last one, with the reasons if a person must review it."""
     context = runtime.context
     context.progress.step("Choosing what to show…")
     attempts = state.attempts[-1:] if context.evidence_only() else state.attempts
@@ -79,7 +79,7 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
 
 
 def _listed(best: Attempt, context: TurnContext) -> Attempt:
-    """Return an attempt with its quotations as a list of passages, if it answers by them and not surely."""
+    """Return an attempt with its quotations as a list of passages, if its confidence is too low for an answer."""
     verdict = best.verdict
     quoted = any(part.verbatim or part.figures for part in best.parts)
     if (
@@ -99,7 +99,7 @@ def _listed(best: Attempt, context: TurnContext) -> Attempt:
 
 
 def _is_worth_showing(verdict: Verdict | None, context: TurnContext) -> bool:
-    """Return whether an answer that was not accepted can be shown with a line that says what to check.
+    """Return whether an answer that was not accepted can be shown with a line about what to check.
 
     Every claim stands where it says, and that it is what was asked for is not improbable.
     """

@@ -1,4 +1,4 @@
-"""The rewriter: makes a search plan of the question and its conversation; on a retry it works in what was missing."""
+"""The rewriter: make a search plan from the question and its conversation; on a retry, add what was missing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -94,7 +94,7 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
 
 
 def _alone(state: TurnState, plan: SearchPlan, context: TurnContext) -> str:
-    """A follow-up as a language model puts it, if it says what was asked, and nothing but that and what it leans on.
+    """Return a follow-up as a language model words it, if it has only words of the follow-up and the previous question.
 
     A retry keeps to what the first attempt made of it.
     """
@@ -113,7 +113,7 @@ def _alone(state: TurnState, plan: SearchPlan, context: TurnContext) -> str:
 
 
 def leaning_in(targets: Sequence[str], context: TurnContext) -> Leaning:
-    """Return how likely a question needs the one before it; one that is asked of a named document does not."""
+    """Return a function for the probability that a question needs the one before it; 0 if it names its document."""
 
     def leaning(question: str) -> float:
         mentioned = [one for one in context.documents if one.id in targets]

@@ -52,10 +52,10 @@ MAX_NAME_LENGTH = 300
 OPENING_PASSAGES = 4
 _BEGINS_QUESTION = re.compile(r"[\s,;:]{1,20}+(?!(?:and|or|vs|versus|und|oder|et|ou|y|o)\b|&)\w", re.IGNORECASE)
 MIN_WISH_PROBABILITY = 0.75
-"""How likely a message must want what it seems to. What is less likely about the program or the library is searched;
-of what is less likely small talk the documents are asked whether they hold the like."""
+"""Minimum probability of a wish. Less likely messages about the program or the library are searched; less likely small
+talk is searched if it is near the documents."""
 CERTAIN = 0.99
-"""The same of a message with a topic that documents may have."""
+"""The same for a message with a topic that documents may have."""
 _READS_LIKE = {
     Wish.CHAT: "small talk or a request that no document answers",
     Wish.PROGRAM: "a question about the program",
@@ -83,7 +83,7 @@ _INTENTS = {Wish.CHAT: Intent.CHAT, Wish.PROGRAM: Intent.ABOUT, Wish.LIBRARY: In
     "verdict",
 )
 def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
-    """Decide the intent, resolve @mentions, and look whether a reviewed answer already says it."""
+    """Decide the intent, resolve @mentions, and look for a reviewed answer to the question."""
     context = runtime.context
     context.progress.step("Reading the question…")
     documents = context.documents
@@ -166,7 +166,7 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
 
 
 def _of_last_answer(state: TurnState, wish: Wish, last: Turn, context: TurnContext) -> TurnState:
-    """Tell what the last answer rests on, or have a language model write it anew from the same passages."""
+    """Report the sources of the last answer, or have a language model rewrite it from the same passages."""
     told = replace(state, intent=Intent.LAST_ANSWER)
     there = {document.id for document in context.documents}
     cited = last.final_citations
@@ -198,7 +198,7 @@ def after_router(state: TurnState) -> Literal["rewriter", "generator", "__end__"
 
 
 def resolve_mentions(question: str, documents: Sequence[Document]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return the question with plain names for @mentions, the ids of the documents meant, and what is to be told.
+    """Return the question with plain names for @mentions, the ids of the documents meant, and notices.
 
     Names may hold spaces: the longest that fits wins, with or without its ending, in any case, also in quotes. A part
     of a name will do where only one document has it. A mention that opens the question only says where to look.
@@ -240,7 +240,7 @@ def resolve_mentions(question: str, documents: Sequence[Document]) -> tuple[str,
 
 
 def _is_part(part: str, name: str) -> bool:
-    """At least two letters or figures with which a word of the name begins."""
+    """Return whether a text is at least two letters or figures with which a word of the name begins."""
     part = part.rstrip(".")
     return len(part) > 1 and re.search(rf"(?<![^\W_]){re.escape(part)}", name, re.IGNORECASE) is not None
 
@@ -254,7 +254,7 @@ def _longest_name(rest: str, names: dict[str, str]) -> str:
 
 
 def without_greeting(text: str) -> str:
-    """What is left of a question about documents behind sentences that are none: "Hello! Can you help me? …"."""
+    """Return the question without the sentences before it that are small talk: "Hello! Can you help me? …"."""
     sentences = [text[span.start : span.end] for span in split_sentences(text)]
     begins = 0
     while begins < len(sentences) - 1:
@@ -284,7 +284,7 @@ def _by_rule(
 
 
 def _by_wish(text: str, documents: Sequence[Document], *, named: bool = False) -> tuple[Intent | None, str, Wish]:
-    """What the message wants; None where it may as well be of the documents, which are then asked for the like."""
+    """Return the intent; None if it may as well be about the documents, which are then probed."""
     if pages_in(text) or numbered_in(text):
         return Intent.DOCUMENT_SEARCH, "it names a page or a section", Wish.DOCUMENTS
     wish, sure = wish_of(text)
@@ -305,7 +305,7 @@ def _by_wish(text: str, documents: Sequence[Document], *, named: bool = False) -
 
 
 def _nothing_to_search(documents: Sequence[Document]) -> TurnError:
-    """No model is asked then: what it knows by itself would be told as if a document said it."""
+    """Return the error for an empty scope; a model is not asked, as its own knowledge would pass for a document's."""
     if not documents:
         return TurnError("There are no documents to search yet.", hint="Add a PDF, then ask again.")
     return TurnError(
@@ -315,12 +315,12 @@ def _nothing_to_search(documents: Sequence[Document]) -> TurnError:
 
 
 def _topic(text: str, documents: Sequence[Document]) -> set[str]:
-    """What the question asks about beside documents as such, their names and their kinds."""
+    """Return the terms of a question other than documents, their names and their kinds."""
     return asked_beside(text, " ".join(document.words_of_facts for document in documents))
 
 
 def _by_probe(text: str, wish: Wish, state: TurnState, context: TurnContext) -> tuple[Intent, str]:
-    """Whether the documents answer it, read after the question before; the likelier, the surer it reads otherwise."""
+    """Return the intent by whether the documents answer the message, read after the previous question."""
     asked = read_after(text, context.history, leaning_in((), context), with_replacement).standalone
     if asked != text and wish_of(asked)[0] is Wish.DOCUMENTS:
         return Intent.DOCUMENT_SEARCH, f"with the question before it, it reads like {_READS_LIKE[Wish.DOCUMENTS]}"
@@ -336,7 +336,7 @@ def _by_probe(text: str, wish: Wish, state: TurnState, context: TurnContext) -> 
 
 
 def _may_be_of_none(text: str, intent: Intent, state: TurnState, context: TurnContext) -> bool:
-    """Whether a model may answer a question by itself: it stands alone, and nobody wants it put to the documents."""
+    """Return whether a model may answer without documents: the question stands alone and the mode allows it."""
     free = state.mode is Mode.AUTO and not (state.alone or state.everywhere or state.hint)
     asks = intent is Intent.DOCUMENT_SEARCH and wish_of(text)[0] is Wish.DOCUMENTS
     alone = read_after(text, context.history, leaning_in((), context)).standalone == text
@@ -344,7 +344,7 @@ def _may_be_of_none(text: str, intent: Intent, state: TurnState, context: TurnCo
 
 
 def _by_distance(text: str, state: TurnState, context: TurnContext) -> tuple[Intent, str]:
-    """What is near goes to the documents, what is far to the model, which decides of what lies between.
+    """Return the intent by distance: near questions go to the documents, far ones to the model, which decides between.
 
     What the reader finds answered, and what is asked while passages have no vectors yet, goes to the documents.
     """

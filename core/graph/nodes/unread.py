@@ -1,4 +1,4 @@
-"""What of the searched documents was not read, and what that leaves of a denial."""
+"""Unread parts of the searched documents, and the maximum confidence of "not found" that they allow."""
 
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pincite.core.store.library import Library
 
 FEW_DOCUMENTS = 3
-"""Of so few searched documents each is named that has holes; of more, those that the answer draws on."""
+"""Up to this many searched documents, each incomplete one is named; of more, only those that the answer uses."""
 
 
 def searched_documents(state: TurnState, context: TurnContext) -> list[Document]:
@@ -22,7 +22,7 @@ def searched_documents(state: TurnState, context: TurnContext) -> list[Document]
 
 
 def holes_of(searched: Sequence[Document], library: "Library", drawn_on: Collection[str]) -> list[str]:
-    """What is missing of each document that the answer draws on, and how many of the others lack something."""
+    """Return what is missing of each document that the answer uses, and the number of other incomplete ones."""
     notices = []
     near = [document for document in searched if document.id in drawn_on or len(searched) <= FEW_DOCUMENTS]
     others = [document for document in searched if document not in near]
@@ -52,7 +52,7 @@ def not_read(searched: Sequence[Document], library: "Library") -> list[str]:
 
 
 def _hole(document: Document, library: "Library") -> str:
-    """What of a document could not be searched; empty: nothing."""
+    """Return the parts of a document that could not be searched; empty if there are none."""
     if document.status in (DocumentStatus.QUEUED, DocumentStatus.READING) and not document.searchable:
         return f"“{document.name}” is still being read; this answer covers what was read so far."
     if document.status is DocumentStatus.FAILED and not document.searchable:

@@ -1,4 +1,4 @@
-"""Searching further before anything is written: in a model's wordings, for what it finds missing, and looser."""
+"""Search further before writing: with a model's wordings, for what it finds missing, and with lower thresholds."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,12 +18,12 @@ from pincite.core.text.prompts import PROMPTS
 
 MAX_LOOKS, MAX_WORDINGS, MAX_MISSING, MAX_TEXT_LENGTH = 3, 3, 4, 200
 WORDING_SECONDS = 4.0
-"""How long the first search waits for a model's wordings; a model that takes longer is not asked again."""
+"""Seconds that the first search waits for a model's wordings; a slower model is not asked again."""
 WORDED = "Also searched in the model's own wordings."
 Look: TypeAlias = Callable[[TurnState], TurnState]
-"""Searches with the plan of the state and returns what it found."""
+"""Search with the plan of the state and return what it found."""
 _slow: set[str] = set()
-"""Models that took longer than WORDING_SECONDS, as this process saw them."""
+"""Models that took longer than WORDING_SECONDS in this process."""
 
 
 def _texts(name: str, most: int) -> Mapping[str, Any]:
@@ -32,7 +32,7 @@ def _texts(name: str, most: int) -> Mapping[str, Any]:
 
 
 def look_wider(state: TurnState, context: TurnContext, look: Look) -> TurnState:
-    """Look up to MAX_LOOKS times, while what was found is more likely than not to answer nothing.
+    """Search up to MAX_LOOKS times, while the passages more likely than not contain no answer.
 
     After the first look a language model, where there is one, says what is missing. The evidence that is likeliest to
     answer stays, and what the trace says of a search is said of that one.
@@ -58,13 +58,13 @@ def look_wider(state: TurnState, context: TurnContext, look: Look) -> TurnState:
 
 
 def worded_otherwise(questions: Sequence[str], context: TurnContext) -> list[str]:
-    """The questions in a language model's other words; none where none is connected, or what it says is no list."""
+    """Return the questions in a language model's words; empty without a model, or if its reply is not a list."""
     content, most = "\n".join(questions), MAX_WORDINGS * len(questions)
     return _listed(context, "wordings", content, most, known=questions)
 
 
 def _in_other_words(state: TurnState, context: TurnContext, look: Look) -> TurnState:
-    """Look with the plan while a model words its questions otherwise; with these as well, if they come in time."""
+    """Search with the plan while a model rewords its questions; also with these, if they arrive in time."""
     plan, model = state.plan, context.model
     if plan is None or not model.writes_prose or model.name in _slow:
         return look(state)
@@ -92,7 +92,7 @@ def _in_other_words(state: TurnState, context: TurnContext, look: Look) -> TurnS
 
 
 def _missing(state: TurnState, context: TurnContext) -> list[str]:
-    """What a language model would look for next: key words and headings that the passages found do not have."""
+    """Return what a language model would search next: key words and headings that the passages lack."""
     context.progress.step("Asking what is missing…")
     passages = "\n".join(map(_in_a_line, state.evidence))
     return _listed(context, "missing", f"Question: {state.asked}\nFound:\n{passages}", MAX_MISSING, known=[state.asked])
