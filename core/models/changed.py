@@ -1,4 +1,4 @@
-"""What is quoted where a passage is changed by another, or its document replaced: the newer first, then the older."""
+"""Quote a passage that another one changes, or whose document is replaced: the newer text first, then the older."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from pincite.core.text.years import years_of
 
 CHANGES = "This changes "
 MIN_ANSWERED = 0.5
-"""Probability that a replaced document answers, from which on its words are quoted behind the newer ones."""
+"""Minimum probability that a replaced document answers, for its words to be quoted after the newer ones."""
 
 
 def in_force(evidence: Sequence[Evidence]) -> tuple[list[Evidence], list[Evidence]]:
@@ -28,7 +28,7 @@ def stated_in_force(stated: Sequence[AnswerPart], replaced: Sequence[Evidence]) 
 
 
 def is_changed(found: Found | None) -> bool:
-    """Return whether another passage changes the place where a figure stands."""
+    """Return whether another passage changes the place of a figure."""
     return found is not None and any(one.start < found.end and found.start < one.end for one in found.item.changes)
 
 
@@ -57,7 +57,7 @@ def tells_change(parts: Sequence[AnswerPart]) -> bool:
 
 
 def said_before(question: str, replaced: Sequence[Evidence]) -> list[AnswerPart]:
-    """Return what the replaced documents say, if any of them answers."""
+    """Return the quotations of the replaced documents, if one of them answers."""
     before = select(question, replaced)
     if before.answered < MIN_ANSWERED or not before.scored:
         return []

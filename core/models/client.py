@@ -34,7 +34,7 @@ MAX_REMARK_LENGTH = 200
 SILENT_SECONDS = 60.0
 """The longest pause in the middle of a streamed reply."""
 _SENT = ("host", "accept", "authorization", "content-type", "content-length", "transfer-encoding", "connection")
-"""Headers: the clients would tell of the machine as well."""
+"""Headers that are sent; the clients would add some about the machine."""
 
 Client = TypeVar("Client")
 Done = TypeVar("Done")
@@ -43,7 +43,7 @@ UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, RecursionError
 
 
 class ServerTrouble(Exception):
-    """What a model server did, told as what follows "the server": the adapters make errors for people of it."""
+    """An error of a model server, worded to follow "the server"; the adapters turn it into errors for people."""
 
     def __init__(self, what: str, *, status: int = 0) -> None:
         super().__init__(what)
@@ -75,7 +75,7 @@ def ask(
     seconds: float,
     stopped: Callable[[], bool] = _never,
 ) -> Done:
-    """The reply to one call. Raises ServerTrouble, and StoppedError once ``stopped()`` or ``stoppable`` says so."""
+    """Return the reply to one call. Raises ServerTrouble, or StoppedError once ``stopped()`` or ``stoppable`` is true."""
 
     async def asked() -> Done:
         async with opened as client:
@@ -239,7 +239,7 @@ def _trusted() -> ssl.SSLContext:
 
 
 def trouble_of(error: BaseException) -> ServerTrouble:
-    """What an error of a client, or what led to it, says of the server."""
+    """Return the trouble of the server from a client's error or its cause."""
     causes = [error]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and cause not in causes:
         causes.append(cause)

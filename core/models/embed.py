@@ -57,7 +57,7 @@ class ServedEmbedder(ABC):
 
 
 def sends_to(address: str) -> str:
-    """What is told before anything goes to another machine."""
+    """Notice before anything is sent to another machine."""
     return f"This sends your questions and passages to {address}, which is not on this machine."
 
 

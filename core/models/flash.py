@@ -65,7 +65,7 @@ def download(
     source: str = SOURCE,
     progress: Callable[[float], object] = lambda share: None,
 ) -> None:
-    """Fetch the weights, whole or not at all; ``progress`` is told the share done. Raises ModelUnavailableError."""
+    """Download the weights, all or none; ``progress`` gets the share done. Raises ModelUnavailableError."""
     import httpx  # loaded only where somebody asks for the weights
 
     models_dir.mkdir(parents=True, exist_ok=True)
@@ -107,5 +107,5 @@ def download(
 
 
 def _readable(candidate: Candidate) -> str:
-    """What the cross-encoder sees: headings first, since a passage alone often does not say what it is about."""
+    """Return the input of the cross-encoder: headings first, since a passage often does not state its topic."""
     return "\n".join([*candidate.passage.heading_path[-2:], candidate.passage.text])

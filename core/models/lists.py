@@ -93,13 +93,13 @@ def _frame(text: str) -> str:
 
 
 def listed(unit: Unit) -> list[AnswerPart]:
-    """The items of the list that a unit stands in or leads to, each without its mark; nothing where there is none."""
+    """Return the items of the list that contains a unit or that it introduces, without marks; else nothing."""
     numbers = (unit.item.number,)
     return [AnswerPart(one["said"], numbers, PartKind.HEADLINE, one.start("said")) for one in _run_at(unit)[:MAX_ITEMS]]
 
 
 def _run_at(unit: Unit) -> list[re.Match[str]]:
-    """Return the items of a list, line after line, in which a unit stands or which it leads to."""
+    """Return the items of the list that contains a unit or that a unit introduces, line by line."""
     runs: list[list[re.Match[str]]] = []
     for item in ITEM.finditer(unit.item.passage.text):
         if runs and item.start() - runs[-1][-1].end() <= 1:

@@ -70,7 +70,7 @@ def chat_models(host: str) -> dict[str, int]:
 
 
 def shown(host: str, name: str, seconds: float) -> "ollama.ShowResponse":
-    """What a server says of a model. Raises ServerTrouble and StoppedError."""
+    """Return a server's description of a model. Raises ServerTrouble and StoppedError."""
     return ask(ollama_at(host), lambda server: server.show(name), seconds=seconds)
 
 
@@ -113,7 +113,7 @@ class OllamaChat(ServedChat):
 
     @cached_property
     def _shown(self) -> "ollama.ShowResponse":
-        """What the server says of the model. Raises ModelUnavailableError."""
+        """Return the server's description of the model. Raises ModelUnavailableError."""
         try:
             return shown(self.host, self.model, LOOK_SECONDS)
         except ServerTrouble as trouble:

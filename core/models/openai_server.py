@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 MAX_MODELS = 500
 UNSAID_CONTEXT = 4_096
-"""Tokens, where the server does not say how many it reads."""
+"""Tokens of the context window, if the server does not report it."""
 MAX_CHARACTERS = 1_500
 """Of a text that is embedded: servers refuse what is longer than their model reads, and most read 512 tokens."""
 

@@ -1,4 +1,4 @@
-"""What is quoted of whole documents, or of a place that is named: a summary and an outline, or how the place begins."""
+"""Quotations for whole documents (a summary and an outline), or for a named place (its beginning)."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,7 +16,7 @@ MIN_SENTENCE_WORDS, MAX_SENTENCE_WORDS = 6, 60
 
 
 def overview_quotes(evidence: Sequence[Evidence]) -> list[AnswerPart]:
-    """Return what stands at the places that are named; else of each document what it is, its summary and an outline."""
+    """Return the text at the named places; else the type, summary and outline of each document."""
     if named := [item for item in evidence if item.reason is Reason.NAMED]:
         return [opening(item) for item in named[:MAX_PLACES]]
     by_document: dict[str, list[Evidence]] = {}
@@ -27,7 +27,7 @@ def overview_quotes(evidence: Sequence[Evidence]) -> list[AnswerPart]:
 
 
 def _overview(own: Sequence[Evidence], sections: int) -> Iterator[AnswerPart]:
-    """Yield a line that says what a document is, its own summary or how it begins, and a sentence of each section."""
+    """Yield a line with the kind of the document, its summary or beginning, and a sentence of each section."""
     first = own[0]
     yield AnswerPart(f"{first.document_name}{f': {first.about}' if first.about else ''}", kind=PartKind.NOTE)
     summary = next((item for item in own if item.reason is Reason.SUMMARY), None)

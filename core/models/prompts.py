@@ -12,7 +12,7 @@ MAX_FIGURES = 3
 
 
 def messages_for(request: AnswerRequest) -> list[dict[str, str]]:
-    """Return the conversation to send: rules, what was said before, then evidence and question."""
+    """Return the messages to send: rules, the conversation, then evidence and question."""
     system = PROMPTS["chat" if request.intent is Intent.CHAT else "answer"]
     messages = [{"role": "system", "content": system}]
     messages += [{"role": message.role, "content": veiled(defused(message.text))} for message in request.history]

@@ -60,7 +60,7 @@ _WORD_BEHIND = re.compile(r"[ \u00a0]([^\W\d]{2,40}+)")
 _COUNT = re.compile(rf"{ITEM_MARK}|\d{{1,2}}(?:\.\d{{1,2}}){{1,4}}")
 """What a clause begins with: "2.1 The rent …"."""
 MAX_PER_PART = 2
-"""Of a question that asks several things, what is said of each: the words that answer and their sentence."""
+"""Limits for each part of a question with several parts: the words that answer and their sentence."""
 MAX_BEHIND_FIGURE = 2
 """Quotations of whole sentences; rows of tables only repeat a figure."""
 WORTH_SAYING = 0.3
@@ -193,7 +193,7 @@ def probability_of(parts: Sequence[AnswerPart]) -> float:
 
 
 def _nothing_found(question: str, selection: Selection, absent: Sequence[str]) -> float | None:
-    """Return the probability that nothing answers, if nothing relevant is to be shown; else None."""
+    """Return the probability that there is no answer, if nothing relevant can be shown; else None."""
     sure = 1 - selection.answered
     if in_another_language(question, [one.unit.item.passage.text for one in selection.scored]):
         sure, absent = min(sure, UNREAD), ()
@@ -385,7 +385,7 @@ def _cell_with_row(question: str, selection: Selection) -> list[AnswerPart]:
 
 
 def _under_its_heading(question: str, selection: Selection) -> list[AnswerPart]:
-    """How the sections begin whose headings are all that the question asks for."""
+    """Return the beginnings of sections, if the question asks only for their headings."""
     items = {one.unit.item.number: one.unit.item for one in selection.scored}
     named = [
         opening(item)

@@ -1,4 +1,4 @@
-"""What can be said of a candidate for a question without a language model: figures that the built-in reranker weighs.
+"""Features of a candidate passage for the built-in reranker, computed without a language model.
 
 Each figure becomes one of the candidate's scores under its name in FEATURES.
 """
@@ -94,7 +94,7 @@ def _covered(wanted: frozenset[str], found: frozenset[str], weights: Mapping[str
 
 
 def _likeness(wanted: Iterable[str], lines: Sequence[str]) -> float:
-    """How much a line is one of the wanted headings, and nothing else: shared terms over all terms."""
+    """Return how far a line is one of the wanted headings and nothing else: shared terms over all terms."""
     pairs = [(frozenset(cached_terms(heading)), frozenset(cached_terms(line))) for heading in wanted for line in lines]
     return max((len(heading & line) / len(heading | line) for heading, line in pairs if heading | line), default=0.0)
 

@@ -1,4 +1,4 @@
-"""The reader: where in a passage the answer to a question stands, and whether it stands there at all.
+"""The reader: the span of a passage that answers a question, and the probability that there is one.
 
 The layers of a multilingual E5 that were taught to read on open data; where E5's file is not installed, a MiniLM that
 was taught to read English. `training/train_reader.py` makes them; reader_languages.json and reader.json are their
@@ -27,7 +27,7 @@ from pincite.core.text.installed import TOKENIZER_FILE, verified_file
 from pincite.core.text.networks import open_session
 
 CELL_BORDER = " | "
-"""What a table's cells are read with between them; tokens do not tell a tab from a space."""
+"""Separator between the cells of a table for the reader; its tokens do not distinguish a tab from a space."""
 MAX_TOKENS, MAX_QUESTION_TOKENS = 224, 48
 """Of a window, and of the question in it, as in training."""
 OVERLAP = 64
@@ -120,7 +120,7 @@ class Reader:
 
 @cache
 def large_reader() -> Reader | None:
-    """Of English and other languages; None: multilingual E5, whose layers and words it has, is not installed."""
+    """The reader for all languages; None if multilingual E5, whose embeddings it uses, is not installed."""
     stored = installed_e5()
     return Reader(partial(_languages, stored)) if stored else None
 

@@ -103,7 +103,7 @@ def replaced(old: Message, new: Message, pair: Pair) -> str:
 
 
 def pairs_of(old: Message, new: Message) -> list[Pair]:
-    """Return all spans of the last question with all ends of the follow-up, none of which begins or ends in a sign."""
+    """Return all spans of the last question with all ends of the follow-up; spans begin and end with words."""
     if len(old.words) > MAX_WORDS or len(new.words) > MAX_NEW_WORDS:
         return []
     letters, new_letters = ([word[0].isalnum() for word in one.words] for one in (old, new))

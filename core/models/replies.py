@@ -1,4 +1,4 @@
-"""What small models make of an answer's format, brought back to it: prose with markers like [2].
+"""Normalise the replies of small models: prose with markers like [2].
 
 Only the form is mended here. Which passage bears a sentence out is found out later, whatever number stands behind it.
 """
@@ -36,7 +36,7 @@ _YES_OR_NO = re.compile(r"\A[\s*_]{0,6}+(?:yes|no)[\s*_]{0,4}+[,.:;!–—-]{1,2
 
 
 def mended(reply: str, request: AnswerRequest) -> str:
-    """The reply without wrapping, without what it copies of the prompt or says twice, with markers as asked for."""
+    """Return the reply without wrapping, copies of the prompt and repetitions, with normalised markers."""
     text = _without_echo(_unwrapped(reply), request)
     text = _NAMED.sub(lambda match: f"[{re.sub('and|&', ',', match[1].lower())}]", text)
     text = _DAGGERED.sub(r"[\1]", text)
@@ -65,7 +65,7 @@ def _names(text: str, evidence: Sequence[Evidence]) -> bool:
 
 
 def _unwrapped(reply: str) -> str:
-    """What a reply in JSON says, with the numbers that stand beside it."""
+    """Return the text of a reply in JSON, with its citation numbers."""
     body = reply.strip()
     if body.startswith("```") and body.endswith("```"):
         body = body[3:-3].partition("\n")[2].strip()
@@ -113,7 +113,7 @@ def _without_list(text: str, evidence: Sequence[Evidence]) -> str:
 
 
 def _lists_source(line: str, evidence: Sequence[Evidence]) -> bool:
-    """It begins with a marker or a label, and says nothing but where its passage stands."""
+    """Return whether a line begins with a marker or label, and only names the place of its passage."""
     if not _LISTED.match(line.lstrip("-*•# \t")):
         return False
     for item in evidence:
@@ -123,7 +123,7 @@ def _lists_source(line: str, evidence: Sequence[Evidence]) -> bool:
 
 
 def _said_once(text: str) -> str:
-    """Without sentences that were said before, word for word."""
+    """Return the text without verbatim repetitions of earlier sentences."""
     said: set[str] = set()
     kept, position = "", 0
     for span in split_sentences(text):

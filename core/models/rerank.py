@@ -39,6 +39,6 @@ class BuiltInReranker:
         pages: Mapping[PageKey, Sequence[Passage]],
         page_counts: Mapping[str, int],
     ) -> list[Candidate]:
-        """Return the figures stand beside the score."""
+        """Return the relevance of each candidate; its features are next to the score."""
         described = describe_candidates(plan, candidates, pages, page_counts)
         return [candidate.scored(reranked=self._model.probability(candidate.scores)) for candidate in described]

@@ -1,4 +1,4 @@
-"""Which stretches of the evidence answer a question, and how likely: cut into quotable units, read, and weighed.
+"""Find the units of the evidence that answer a question, and their probabilities: split, read and weighed.
 
 Three small logistic models, fitted on open data by ``python -m training fit-quoting`` and shipped as quoting.json,
 weigh what the reader and the words say: of each unit whether it holds the answer, of all of them together whether any
@@ -43,12 +43,12 @@ from pincite.core.text.terms import FUNCTION_WORDS, content_terms, rarity, words
 from pincite.core.text.years import years_of
 
 MAX_READ = 8
-"""Of so many passages, the most relevant ones, each sentence is weighed."""
+"""Number of most relevant passages whose sentences are weighed."""
 _NUMBERED = re.compile(
     r"\b(?P<word>[^\W\d_]+)[ \u00a0](?P<numbers>(?:\d{1,3}|[A-Z])(?![\w%]|[.,]\d)"
     r"(?:(?:, |,? (?:and|or|&) |/)(?:\d{1,3}|[A-Z])(?![\w%]|[.,]\d)){0,9})(?! ?[–—-]| to\b)"
 )
-"""Things that are told apart by a number or letter: "Span 2", "Appendix B"."""
+"""Things that a number or letter distinguishes: "Span 2", "Appendix B"."""
 OF_ANOTHER = 0.2
 """The most that words are worth which speak of another such thing, or of other years, than the question, or only head
 a section or a table: they come nearest, and are no answer. Of 17 labelled answers of other years 3 were right."""
@@ -86,7 +86,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Every unit, best first, and what they say together."""
+    """All units, best first, and their joint probabilities."""
 
     scored: tuple[Scored, ...] = ()
     answered: float = 0.5

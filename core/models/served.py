@@ -1,4 +1,4 @@
-"""What all chat models behind a server share: the prompt's limits, a watch on the stream, and errors for people.
+"""Shared code of chat models behind a server: prompt limits, supervision of the stream, and errors for people.
 
 A provider says how its server is asked; this says what is made of the replies.
 """
@@ -35,7 +35,7 @@ UNKNOWN_PACE = 75.0
 MIN_EVIDENCE = 600
 """Tokens: less shows a model too little, however slow it is."""
 TIMED_TOKENS = 300
-"""Shorter prompts say little of the pace."""
+"""Minimum prompt length for an estimate of the pace."""
 MIN_CONTEXT = 128
 MAX_ANSWER_LENGTH = 20_000
 """Characters, thoughts included: more than the tokens asked for make; a server that heeds no limit is cut."""
@@ -61,9 +61,9 @@ class ReplyPiece:
     cut: bool = False
     """It ends at its length limit."""
     prompt_tokens: int = 0
-    """What the server counted, where it says so."""
+    """Token counts of the server, if it reports them."""
     read_seconds: float = 0.0
-    """What reading the prompt took it, where it says so."""
+    """Seconds for reading the prompt, if the server reports them."""
 
 
 _paces: dict[tuple[str, str], float] = {}
@@ -76,7 +76,7 @@ class ServedChat(ABC):
     provider: str
     """As the registry names it."""
     program: str
-    """What is to be started where the server does not answer."""
+    """Program to start if the server does not answer."""
 
     def __init__(self, host: str, model: str) -> None:
         self.host = host

@@ -16,7 +16,7 @@ MAX_UNIT_WORDS = 42
 LONG_WORD = 8
 """Letters; more stand between spaces only where a language has none."""
 CELLS = "\t"
-"""Between the cells of a table's row, which stands for itself."""
+"""Separator between the cells of a table row."""
 _CELL = re.compile(r"[^\t\s](?:[^\t\n]*[^\t\s])?")
 LABELLED = re.compile(r"[^:\t]{2,60}: \S")
 SENTENCE_ENDS = (".", "!", "?", "。", "！", "？", "।")
@@ -37,7 +37,7 @@ class Unit:
     """With white space drawn together, as it is measured."""
     terms: tuple[str, ...]
     torn: tuple["Unit", ...] = ()
-    """Both halves of a sentence that goes on on the next page, of which this is one."""
+    """Both halves of a sentence that continues on the next page; this unit is one of them."""
 
     @property
     def place(self) -> tuple[str, int]:
@@ -53,7 +53,7 @@ class Unit:
 
     @property
     def quoted(self) -> str:
-        """The words as they stand, character for character."""
+        """Return the words verbatim."""
         return self.item.passage.text[self.start : self.end]
 
 
@@ -143,7 +143,7 @@ def signed(units: Sequence[Unit]) -> list[Unit]:
 
 
 def quotation_of(unit: Unit) -> AnswerPart:
-    """Quote a unit; a part of a proposed change with the words that say whose proposal it is."""
+    """Quote a unit; for a part of a proposed change, with the words that name its author."""
     start = unit.start if unit.proposal is None else min(unit.start, unit.proposal)
     return AnswerPart(unit.item.passage.text[start : unit.end], (unit.item.number,), PartKind.VERBATIM, start)
 

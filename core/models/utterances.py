@@ -1,4 +1,4 @@
-"""What a sentence says, by small logistic models over its vector and its letters: shipped as utterances.json.
+"""Classify sentences by small logistic models over their vector and letters, shipped as utterances.json.
 
 They tell what a message wants, whether a sentence changes another text, and what a date is to it. ``python -m
 training fit-routing`` fits them on sentences of our own and on open questions about documents, with the vectors of
@@ -26,7 +26,7 @@ BUCKETS = 1024
 MAX_RUN_LENGTH = 4
 """Letters of a run, within a word and its borders."""
 LONG = 20
-"""Words of a message; more tell no more."""
+"""Maximum number of words of a message that count."""
 MAX_CHARACTERS = 300
 """Longer messages are judged by their beginning."""
 WEIGHT_OF_E5 = 3.0
@@ -44,7 +44,7 @@ class Wish(StrEnum):
     LIBRARY = "library"
     DOCUMENTS = "documents"
     OVERVIEW = "overview"
-    """What whole documents say: a summary, the gist, a comparison."""
+    """About whole documents: a summary, the gist, a comparison."""
     CHART = "chart"
     """Of figures of the documents."""
     SOURCE = "source"

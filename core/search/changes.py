@@ -61,7 +61,7 @@ def mentions_in(passage: Passage) -> dict[str, Span]:
 
 
 def names_any(text: str, numbers: frozenset[str]) -> bool:
-    """Return whether one of these numbers stands in a text by itself."""
+    """Return whether a text contains one of these numbers as a whole number."""
     return not numbers.isdisjoint(_NUMBER.findall(text))
 
 

@@ -1,4 +1,4 @@
-"""What of the conversation before a model is told: the newest exchanges, those older ones that fit, the rest in short.
+"""Choose the conversation for a model: the newest exchanges, related older ones, and the rest condensed.
 
 It is made anew from what is stored of each turn, so that a question which is deleted is remembered nowhere.
 """
@@ -18,29 +18,29 @@ from pincite.core.text.terms import content_terms, specificity
 
 HISTORY_CHARACTERS = 1_500
 MAX_OLDER, MAX_OLDER_LENGTH = 2, 300
-"""Older exchanges that are told too, and the characters of their answers."""
+"""Maximum number of older exchanges, and of characters of their answers."""
 MAX_ASKED, MAX_GIST = 80, 60
-"""Characters of a question and of its answer that are told in one line."""
+"""Maximum characters of a question and of its answer in a condensed line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """The exchanges that are told, oldest first, and how many are not, or only in short."""
+    """The chosen exchanges, oldest first, and the number of those that are left out or condensed."""
 
     older: tuple[Exchange, ...] = ()
     newest: tuple[Exchange, ...] = ()
     left_out: int = 0
     in_short: tuple[Exchange, ...] = ()
-    """The rest but for small talk, of which a line each is told."""
+    """One line for each other exchange, without small talk."""
 
     @property
     def told(self) -> dict[str, list[str]]:
-        """For the trace: the questions, which a person typed. What answers said goes with their documents."""
+        """Return the questions as typed, for the trace. Text of answers is deleted with their documents."""
         kinds = {"in full": self.newest, "cut": self.older, "in one line": self.in_short}
         return {kind: [one.question for one in those] for kind, those in kinds.items() if those}
 
     def within(self, characters: int) -> "Conversation":
-        """Return the same with the newest lines of what is told in short that so many characters hold."""
+        """Return a copy with the newest condensed lines that fit into this number of characters."""
         lengths = list(accumulate(len(_line(one)) + 1 for one in reversed(self.in_short)))
         fitting = sum(length <= characters for length in lengths)
         return replace(self, in_short=self.in_short[len(self.in_short) - fitting :])
@@ -85,7 +85,7 @@ def _in_short(exchanges: Sequence[Exchange]) -> tuple[Exchange, ...]:
 
 
 def _line(one: Exchange) -> str:
-    """The question as it stands alone and the gist of its answer: never changed, so that servers reuse the prompt."""
+    """Return the standalone question and the gist of its answer; stable, so that servers can reuse the prompt."""
     return f"- {_shortened(flat(one.understood), MAX_ASKED)}: {_gist(flat(one.answer))}"
 
 

@@ -1,4 +1,4 @@
-"""Documents by what is known of them: company, year and type, as filters that people choose."""
+"""Filters by facts about documents: company, year and type."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,7 @@ FACTS = {"company": "company", "year": "year", "type": "document type"}
 
 
 def values_of(documents: Sequence[Document]) -> dict[str, list[str]]:
-    """Return the values that tell some of these documents from the others, by fact, in their order."""
+    """Return the values that distinguish these documents, by fact, in their order."""
     known = {fact: [_value(document, fact) for document in documents] for fact in FACTS}
     return {fact: sorted({*values} - {""}) for fact, values in known.items() if len({*values}) > 1}
 

@@ -1,4 +1,4 @@
-"""How a question is read after those before it: by itself, leaning on the last one, or putting it right."""
+"""Read a question after the previous ones: alone, depending on the last one, or correcting it."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -71,7 +71,7 @@ _NO_TOPIC = re.compile(
     r"|\b(?:is|are|was|were|be|does|do|did|has|have|had|can|will|would|should|please)\b",
     re.IGNORECASE,
 )
-"""A correction that names no other thing: it says where, or is a sentence."""
+"""A correction that names no other thing: a place, or a sentence."""
 _OWNER = re.compile(r"[A-Z0-9][\w&.-]{0,40}(?: [A-Z][\w&.-]{0,40}){0,4}['’]s? ")
 _OF_YEAR = re.compile(r" (?:in|for|of|at the end of|by) (?:fiscal |the year )?(?:FY\s?|Q[1-4]\s)?(?:19|20)\d{2}$")
 _STANDS_FOR = re.compile(r"\b(?:(?P<whose>its|their)|it|they|them)\b")
@@ -143,7 +143,7 @@ def _holds_answer(one: Exchange) -> bool:
 
 
 def _topic_of(one: Exchange, *, whole: bool = False, read: bool = True) -> str:
-    """What an exchange was about: its question without the small words that open it, behind what that was about.
+    """Return the topic of an exchange: its question without opening function words, after the topic that it carried.
 
     The ``whole`` question, for a message that does not say what is asked of another thing: "And a full service?" As it
     was ``read``, or in the person's words where the reading contains words of an answer.
@@ -231,7 +231,7 @@ def _replaced(text: str, spans: Sequence[tuple[int, int]], value: str) -> str:
 
 
 def _put_right(question: str) -> str:
-    """What a person says instead ("Span 3" of "no, I meant Span 3"); empty where nothing is put right."""
+    """Return the correction ("Span 3" in "no, I meant Span 3"); empty if nothing is corrected."""
     opening = _CORRECTION.match(question)
     said = question[opening.end() :].strip() if opening else ""
     return "" if _ASKS_ANEW.match(said) else said
@@ -284,7 +284,7 @@ def _rest_of(question: str) -> str:
 
 
 def _pointed_at(question: str, last: Exchange) -> str:
-    """Return the question with "the second one" as the last answer told it; empty where it points at nothing there."""
+    """Return the question with "the second one" replaced by that item of the last answer; empty if there is none."""
     match = _WHICH_ONE.search(question) if _POINTS_INTO_ANSWER.search(question) else None
     items = items_of(last.answer) if match else []
     place = _PLACES.get(match["place"].lower(), len(items) - 1) if match else 0
@@ -294,7 +294,7 @@ def _pointed_at(question: str, last: Exchange) -> str:
 
 
 def items_of(answer: str) -> list[str]:
-    """What an answer tells one by one: its list, else what its first paragraph lists, else its paragraphs."""
+    """Return the items of an answer: its list, else the series in its first paragraph, else its paragraphs."""
     lines = [line.strip() for line in answer.splitlines() if line.strip()]
     listed = [_BULLET.sub("", line) for line in lines if _BULLET.match(line)]
     if len(listed) < 2 and lines:

@@ -1,4 +1,4 @@
-"""Domain-specific terms: what a term in a question is called in documents, and in which section its parts stand.
+"""Domain-specific terms: the names of a term in documents, and the sections that contain its parts.
 
 They are data that a user can edit: TOML files, those shipped in data/terms and the user's own. Planning applies them.
 """
@@ -34,7 +34,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Terms and sections by name; ``problems`` tells of files that could not be used."""
+    """Terms and sections by name; ``problems`` lists files that could not be used."""
 
     terms: Mapping[str, Term] = field(default_factory=dict)
     sections: Mapping[str, Section] = field(default_factory=dict)
@@ -80,12 +80,12 @@ def shipped_lexicon() -> Lexicon:
 
 
 def users_lexicon(data_dir: Path) -> Lexicon:
-    """Return the shipped terms with the user's own, read anew so that an edit holds from the next question on."""
+    """Return the shipped terms with the user's own, read again so that an edit applies to the next question."""
     return read_lexicon(SHIPPED, data_dir / "terms")
 
 
 def read_lexicon(*folders: Path) -> Lexicon:
-    """Read every file of the folders; later ones win by name, and one that cannot be used is told of and skipped."""
+    """Read every file of the folders; later ones win by name; a file that cannot be used is reported and skipped."""
     terms, sections, problems = dict[str, Term](), dict[str, Section](), list[str]()
     for _, found in read_edited(_LexiconFile, folders, problems):
         terms |= found.terms

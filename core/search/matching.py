@@ -35,13 +35,13 @@ MIN_SIMILAR_LENGTH = 5
 MIN_NUMBER_LENGTH = 4
 """Of a form, an invoice or a file, that is a name; years are none."""
 FEW_CALLED = 5
-"""Of so many documents the first words are read, to tell a name from a common word."""
+"""Maximum number of documents whose first words are read, to distinguish a name from a common word."""
 DECISIVE_MATCH = 0.6
 """From here on a document counts as named by the question."""
 
 
 def match_documents(question: str, years: Sequence[str], documents: Sequence[Document]) -> dict[str, float]:
-    """How well a question fits each document's metadata, from 0 to 1. A word that all documents share says nothing."""
+    """Return how well a question matches each document's metadata, from 0 to 1. Words of all documents do not count."""
     named = {document.id: _names_of(document.name, _values(document, _NAMED_FIELDS)) for document in documents}
     spread = Counter(word for names in named.values() for word in names)
     worths = _worths(list(spread), _spoken_forms(question))
@@ -58,7 +58,7 @@ def match_documents(question: str, years: Sequence[str], documents: Sequence[Doc
 def named_documents(
     question: str, documents: Sequence[Document], *, surely: bool = False, beside: frozenset[int] = frozenset()
 ) -> tuple[str, ...]:
-    """The ids of those that a question calls by name, as far as names tell them apart; the years are left to the rest.
+    """Return the ids of documents that a question names, as far as names distinguish them; years do not count here.
 
     A name that is a common word ("letter") counts where it is the whole name, unless it must be named ``surely``. Of
     several of one name with other years, those of the year that is asked for, where there are any, and of the years
@@ -101,7 +101,7 @@ def kind_meant(question: str, documents: Sequence[Document]) -> tuple[str, ...]:
 
 
 def _says_kind(kind: str, question: str) -> bool:
-    """Return whether it is said as a thing by itself, and not before the word that it belongs to."""
+    """Return whether a word is used alone, not in front of the word that it belongs to."""
     pattern = (
         r"\b(?P<does>do(?:es)?\s|did\s)?(?:the|this|our)\s(?:[^\W_]{1,30}\s){0,2}?"
         rf"{re.escape(kind)}\b(?:\s(?P<next>[^\W_]{{1,30}}))?"
@@ -113,7 +113,7 @@ def _says_kind(kind: str, question: str) -> bool:
 
 
 def with_capitals(question: str, documents: Sequence[Document], opening: Callable[[str], str]) -> str:
-    """The question with a capital for each name of a document that was typed without ("orlan" of "Orlan 2023.pdf").
+    """Return the question with capitals for names of documents that were typed without ("orlan" for "Orlan 2023.pdf").
 
     ``opening``: the first words of a document, which tell a name from a common word: they have it with a capital only.
     All in capitals it tells nothing ("PURSUANT TO SECTION 13"), unless the file is called by it ("BASF 2023.pdf"). A
@@ -156,7 +156,7 @@ def named_apart(question: str, documents: Sequence[Document]) -> tuple[tuple[str
 
 
 def only_names(question: str, documents: Sequence[Document], *, and_of: str = "") -> bool:
-    """Return whether it names these documents and asks nothing by itself, but for what ``and_of`` does."""
+    """Return whether a question names these documents and asks nothing else, except what ``and_of`` asks."""
     names = {stem(word) for one in documents for word in _names_of(one.name, _values(one, _NAMED_FIELDS))}
     return bool(names) and names.union(content_terms(and_of)).issuperset(content_terms(question))
 
@@ -180,12 +180,12 @@ def _is_among(word: str, names: frozenset[str]) -> bool:
 
 
 def _bare(name: str) -> str:
-    """Return a document's name without its ending, and without the number that tells it from others of its name."""
+    """Return a document's name without its ending and without the number that distinguishes duplicates."""
     return _NUMBER.sub("", bare_name(name))
 
 
 def _is_called(name: str, spoken: str) -> bool:
-    """Return whether a document's whole name is said, and holds a word that could name something."""
+    """Return whether a text contains a document's whole name, with a word that can be a name."""
     own = _in_words(_bare(name))
     telling = set(own.split()) - _GENERIC - FUNCTION_WORDS
     return own in spoken and any(len(word) >= MIN_SIMILAR_LENGTH - 1 for word in telling)
@@ -196,7 +196,7 @@ def _in_words(text: str) -> str:
 
 
 def _spoken_forms(question: str) -> dict[str, float]:
-    """Lower-case words of a question, alone and run together ("Best Buy" is also "bestbuy"), with what each is worth.
+    """Return the lower-case words of a question, alone and joined ("Best Buy" is also "bestbuy"), with their weights.
 
     A name (capital or figure within the sentence) tells much more than a common word.
     """
@@ -216,7 +216,7 @@ def _spoken_forms(question: str) -> dict[str, float]:
 
 
 def _worths(names: Sequence[str], spoken: Mapping[str, float]) -> dict[str, float]:
-    """What it tells that the question speaks of these words: themselves, their stems, or names that are like them."""
+    """Return the evidence that the question contains these words: verbatim, by stem, or as similar names."""
     worths = {name: worth for name in names if (worth := max(spoken.get(name, 0.0), spoken.get(stem(name), 0.0))) > 0}
     others = [name for name in names if name not in worths and len(name) >= MIN_SIMILAR_LENGTH]
     forms = [form for form, worth in spoken.items() if worth == WORTH_OF_A_NAME and len(form) >= MIN_SIMILAR_LENGTH]
@@ -251,7 +251,7 @@ def _years_of(name: str, values: Sequence[str]) -> frozenset[int]:
 
 
 def _year_factor(asked: Sequence[str], printed: frozenset[int]) -> float:
-    """1 where years say nothing, more where they agree, least where the document is too old to know."""
+    """Return 1 without years, more if they agree, and the minimum if the document is too old."""
     if not asked or not printed:
         return 1.0
     newest, own = max(map(int, asked)), max(printed)

@@ -1,4 +1,4 @@
-"""What stands for whole documents: openings, summaries, and the beginning of each section, as far as there is room.
+"""Choose passages that represent whole documents: openings, summaries, and beginnings of sections, within a budget.
 
 For questions about documents as such ("summarise the contract"), whose words stand on no page.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MAX_PASSAGES = 5_000
 """Of a longer document, its beginning."""
 MIN_CHARACTERS = 40
-"""Shorter passages are headings and captions, which say little by themselves."""
+"""Minimum length of a passage; shorter ones are headings and captions."""
 MIN_SECTIONS = 3
 MAX_SUMMARIES = 2
 """Passages of a document's own summary that come before its sections."""
@@ -36,7 +36,7 @@ def documents_meant(question: str, documents: Sequence[Document]) -> list[Docume
 
 
 def overview(documents: Sequence[Document], library: "Library", *, context_characters: int) -> tuple[Evidence, ...]:
-    """Passages that stand for the documents, an equal share of the room for each, in reading order."""
+    """Return passages that represent the documents, an equal share of the budget for each, in reading order."""
     evidence: list[Evidence] = []
     for document in documents:
         passages = library.opening_passages(document.id, MAX_PASSAGES)
@@ -65,7 +65,7 @@ def overview(documents: Sequence[Document], library: "Library", *, context_chara
 
 
 def _telling(passages: Sequence[Passage]) -> Mapping[str, tuple[int, int]]:
-    """Which passages stand for their document, with a key to order them by: summaries, the opening, then sections.
+    """Return the passages that represent their document, with a sort key: summaries, the opening, then sections.
 
     Sections come in an order that covers the document evenly however few are taken; without headings every passage
     counts as one.

@@ -14,13 +14,13 @@ MAX_PER_PAGE = 2
 SHARE_OF_OPENINGS = 0.2
 """Of the room for evidence."""
 LIKENESS_OF_DUPLICATES = 0.9
-"""Shared word triples over all word triples, from which on two passages say the same."""
+"""Minimum share of common word triples of two passages that count as duplicates."""
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A passage taken for the answer; ``beside`` is the id of the passage that a neighbour stands next to."""
+    """A passage chosen for the answer; ``beside`` is the id of the passage next to a neighbour."""
 
     candidate: Candidate
     reason: Reason
@@ -30,7 +30,7 @@ class Chosen:
 def keep_best(
     ranked: Sequence[Candidate], *, floor: float, most: int, targets: Sequence[str] = ()
 ) -> tuple[list[Candidate], list[str]]:
-    """Keep the best candidates above the floor, each text once, and say what was left out.
+    """Keep the best candidates above the floor, each text once, and report what was left out.
 
     With two or more target documents each gets its share of the places before any gets more.
     """
@@ -122,7 +122,7 @@ def fill_budget(
 
 
 def to_evidence(chosen: Sequence[Chosen], documents: Mapping[str, Document]) -> tuple[Evidence, ...]:
-    """Order evidence for a prompt: the strongest at both ends, what stands together kept so; number it from 1."""
+    """Order evidence for a prompt: the strongest at both ends, neighbours together; number it from 1."""
     blocks = []
     for item in chosen:
         if item.reason is Reason.SEARCH:

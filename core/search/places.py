@@ -1,4 +1,4 @@
-"""Where a question says to look: pages, numbered things such as "Table 2", and years."""
+"""Places that a question names: pages, numbered things such as "Table 2", and years."""
 
 import re
 
@@ -95,7 +95,7 @@ def title_in(question: str) -> str:
 
 
 def without_places(question: str) -> str:
-    """What a question asks beside the pages, sections and tables that it names."""
+    """Return the question without the pages, sections and tables that it names."""
     for pattern in (_TITLED, _PAGES, _COUNTED_PAGE, _NUMBERED):
         question = pattern.sub(" ", question)
     return question

@@ -100,7 +100,7 @@ def _reading(core: str, lexicon: Lexicon) -> SubQuery:
 
 
 def core_question(question: str) -> str:
-    """Leave out sentences that say how to answer, where there are others; years as documents print them."""
+    """Drop sentences with instructions on how to answer, if there are others; write years as documents print them."""
     sentences = [question[span.start : span.end] for span in split_sentences(question)]
     asked = [sentence for sentence in sentences if sentence.endswith("?") or not _HOW_TO_ANSWER.match(sentence)]
     kept = " ".join(asked) if len(asked) < len(sentences) else question.strip()
@@ -133,7 +133,7 @@ def in_documents(
     surely: bool = False,
     leaning: Leaning = lambda question: 0.0,
 ) -> SearchPlan:
-    """The plan with every piece asked of the documents that it names, of each by itself where names tell them apart.
+    """Return the plan with each piece limited to the documents that it names, separately if names distinguish them.
 
     A piece that names none is asked of the ``targets`` (documents that were mentioned), else of those of the piece
     before it.
@@ -164,7 +164,7 @@ def in_documents(
 
 
 def plans_of(plan: SearchPlan) -> list[SearchPlan]:
-    """Return a plan for each piece with what is looked for beside the question, or the plan itself."""
+    """Return a plan for each piece with the additional queries, or the plan itself."""
     return [
         replace(
             plan,

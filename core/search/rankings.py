@@ -22,7 +22,7 @@ Ranking = list[tuple[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class Rankings:
-    """What the indexes said, per wording; the question as asked comes first."""
+    """Rankings of the indexes, per wording; the question as asked is first."""
 
     keyword: list[Ranking]
     printed: list[Ranking]

@@ -1,4 +1,4 @@
-"""Which documents amend or replace others: by the sentence of theirs that says so, their versions, or what people said.
+"""Find which documents amend or replace others: by their own sentence, their versions, or a person's statement.
 
 The sentence is one of the first pages, found when a document is read (`core/models/changes.py`) and kept as a fact.
 """
@@ -46,7 +46,7 @@ class Relation:
 
 
 def relations_among(documents: Sequence[Document]) -> list[Relation]:
-    """Return what documents say of each other, the newest first; of two that say it of each other neither counts."""
+    """Return the relations that documents state, the newest first; two that state them of each other do not count."""
     said = [one for newer in documents for one in _said_by(newer, documents)]
     found = {(one.newer.id, one.older.id): one for one in [*_later_versions(documents), *said]}
     kept = [one for (newer, older), one in found.items() if (older, newer) not in found]
@@ -60,7 +60,7 @@ def names_older(question: str, relation: Relation) -> bool:
 
 
 def _counted(text: str) -> set[str]:
-    """Return what may tell versions apart: "1.0", "version 3", "edition 3", a year; no other number alone."""
+    """Return what may distinguish versions: "1.0", "version 3", "edition 3", a year; no other number alone."""
     found = set[str]()
     for match in _COUNTED.finditer(text.casefold()):
         word, number = match["word"], match["number"]
@@ -97,7 +97,7 @@ def _meant(field: MetadataField, newer: Document, others: Sequence[Document]) ->
 
 
 def _later_versions(documents: Sequence[Document]) -> Iterator[Relation]:
-    """Yield each two documents whose name or title differs in its version alone, unless a person said otherwise."""
+    """Yield pairs of documents whose name or title differs only in its version, unless a person decided otherwise."""
     versions = dict[str, list[tuple[tuple[int, ...], Document]]]()
     for one in documents:
         for text in {bare_name(one.name), one.title}:

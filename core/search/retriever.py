@@ -42,7 +42,7 @@ class _Look:
     reranked: list[Candidate]
     targets: Sequence[str]
     named: list[str]
-    """Documents that it names beside those that were chosen."""
+    """Documents that the question names in addition to the chosen ones."""
     notices: tuple[str, ...]
 
 
@@ -161,7 +161,7 @@ class Retriever:
         return rankings, fused, self._reranker.rate(plan, fused, pages, counts)
 
     def _not_searched(self, rankings: Rankings, searched: Sequence[Document]) -> tuple[str, ...]:
-        """What the search by meaning left out, but for documents of which their status says so."""
+        """Return a notice about passages without vectors, except for documents whose status already shows it."""
         if rankings.trouble:
             return (f"Only keyword search was used: {rankings.trouble}",)
         whole = [document.id for document in searched if document.status not in _NOT_INDEXED_YET]
@@ -169,7 +169,7 @@ class Retriever:
         return (f"Passages searched by words only, while indexing continues: {lacking:,}.",) if lacking else ()
 
     def _asked_pages(self, plan: SearchPlan, documents: Sequence[Document]) -> tuple[dict[str, float], list[str]]:
-        """Passages on pages that the question names, where it is clear which documents are meant, and what to tell.
+        """Return passages on pages that the question names, if it is clear which documents are meant, and notices.
 
         A printed number goes before a position in the file; where both exist and differ, both are searched.
         """

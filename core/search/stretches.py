@@ -12,7 +12,7 @@ from pincite.core.domain.documents import FURNITURE, Block, BlockKind, Page
 from pincite.core.domain.spreads import halves
 
 CAPTIONED = ("tab", "fig", "chart", "exh", "equ", "alg")
-"""How the names of things begin whose number stands behind their name only: tables, figures, charts and their like."""
+"""Beginnings of the names of things whose number only follows their name: tables, figures, charts."""
 STEM = 3
 """Letters by which "Fig. 2" and "figure 2" are the same."""
 MAX_CHARACTERS = 4_000
@@ -99,7 +99,7 @@ def _within(one: Stretch, around: Sequence[Stretch]) -> Iterator[Stretch]:
 
 
 def titled(title: str, pages: Sequence[Page]) -> list[Stretch]:
-    """What stands under the heading of this title, with its number or without; the longest there is."""
+    """Return the text under the heading with this title, with or without its number; of several the longest."""
     places = list(_places(pages))
     runs = [
         _stretches(_run(places, at, number_of(heading)))
@@ -111,7 +111,7 @@ def titled(title: str, pages: Sequence[Page]) -> list[Stretch]:
 
 
 def titles(pages: Sequence[Page]) -> list[str]:
-    """What the headings of pages say, without their numbers, each once."""
+    """Return the headings of pages without their numbers, each once."""
     headings = ((page, block) for page, block in _places(pages) if block.kind is BlockKind.HEADING)
     return list(dict.fromkeys(title_of(page.text[block.start : block.end]) for page, block in headings))
 
