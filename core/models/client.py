@@ -75,7 +75,7 @@ def ask(
     seconds: float,
     stopped: Callable[[], bool] = _never,
 ) -> Done:
-    """Return the reply to one call. Raises ServerTrouble, or StoppedError once ``stopped()`` or ``stoppable`` is true."""
+    """Return the reply to one call. Raises ServerTrouble, or StoppedError if ``stopped()`` or ``stoppable`` is true."""
 
     async def asked() -> Done:
         async with opened as client:

@@ -39,6 +39,6 @@ class BuiltInReranker:
         pages: Mapping[PageKey, Sequence[Passage]],
         page_counts: Mapping[str, int],
     ) -> list[Candidate]:
-        """Return the relevance of each candidate; its features are next to the score."""
+        """Return the candidates with their features and, as "reranked", their relevance."""
         described = describe_candidates(plan, candidates, pages, page_counts)
         return [candidate.scored(reranked=self._model.probability(candidate.scores)) for candidate in described]
