@@ -8,7 +8,7 @@ from pincite.core.services.bootstrap import Pincite
 
 @dataclass(frozen=True, slots=True)
 class PageEntry:
-    """``waiting`` counts what the navigation tells beside the title."""
+    """``waiting`` returns the count that the navigation shows next to the title."""
 
     module: str
     title: str

@@ -1,4 +1,4 @@
-"""The conversation: ask, watch the answer come, look at the cited pages beside it."""
+"""The conversation: ask, watch the answer arrive, look at the cited pages next to it."""
 
 from collections.abc import Sequence
 
@@ -130,7 +130,7 @@ def draw_waiting(app: Pincite, session_id: str, waiting: tuple[Waiting, ...]) ->
 
 
 def draw_files(app: Pincite) -> None:
-    """What became of the files that were dropped, beside the box they were dropped into."""
+    """Draw the result of dropped files, next to the box."""
     ask_password(app)
     if open_jobs(app) or intake().tells:
         with st.container(key=FILES, gap="xsmall"):
@@ -139,7 +139,7 @@ def draw_files(app: Pincite) -> None:
 
 
 def draw_suggestions(app: Pincite, session: Session | None, documents: Sequence[Document], watched: bool) -> None:
-    """Questions that these documents answer, each of which was tried."""
+    """Draw questions that these documents answer; each was tried."""
     found = app.suggestions.of(documents)
     if watched and app.suggestions.known(documents):
         st.rerun()
@@ -259,7 +259,7 @@ def receive(
 
 
 def ask(app: Pincite, session: Session | None, question: str, mode: Mode, only: tuple[str, ...] = ()) -> None:
-    """Start a turn on the session's documents, or on these; one about what is still being read waits by itself."""
+    """Start a turn on the session's documents, or on these; it waits for documents that are still being read."""
     session = session or begin(app)
     st.session_state["session_id"] = session.id
     with errors_told():

@@ -120,7 +120,7 @@ def draw_outdated(app: Pincite) -> None:
 
 
 def draw_language_offer(app: Pincite) -> None:
-    """Say once what is lost where the embedding model does not know a document's language, and what helps."""
+    """Show once that the embedding model does not support a document's language, and the remedy."""
     offer = app.search.language_offer()
     if offer is None or st.session_state.get("language_offer_declined") == offer.documents:
         return
@@ -343,7 +343,7 @@ def draw_metadata(app: Pincite, document: Document) -> None:
 
 
 def _related(app: Pincite, document: Document) -> dict[str, str]:
-    """Return the names of what it amends and replaces, not the sentences that say so; else what a person said."""
+    """Return the names of the documents that it amends or replaces, by its text or a person's statement."""
     own = [one for one in app.search.relations() if one.newer.id == document.id]
     said = {field.name: field.value for field in document.metadata if field.source is MetadataSource.USER}
     return {

@@ -107,7 +107,7 @@ def _cells(line: TurnLine, *, drafted: bool) -> dict[str, object]:
 
 
 def _position(app: Pincite, lines: Sequence[TurnLine]) -> int:
-    """Where the chosen case stands now; the one in its place where it was decided meanwhile."""
+    """Return the row of the chosen case, or of the one in its place if it was decided meanwhile."""
     rows = (st.session_state.get(deciding.QUEUE) or {}).get("selection", {}).get("rows", [])
     position, case = follow_choice(deciding.QUEUE, [line.id for line in lines])
     if position is None:

@@ -60,7 +60,7 @@ def save(app: Pincite, values: dict[str, object]) -> None:
 
 
 def draw_form(app: Pincite, key: str, *rows: list[str]) -> None:
-    """Settings that are saved together; those of one row stand beside each other."""
+    """Settings that are saved together, in rows."""
     with st.form(key):
         values = {}
         for names in rows:

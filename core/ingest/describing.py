@@ -1,4 +1,4 @@
-"""What a document says about itself, with the sentences of its beginning by which it amends or replaces another."""
+"""Facts of a document about itself, with the sentences by which it amends or replaces another."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,7 +9,7 @@ from pincite.core.models.utterances import Changes, changes_of
 from pincite.core.text.sentences import split_sentences
 
 OPENING = 1_500
-"""Number of characters of the first page in which a document says what it changes."""
+"""Number of characters of the first page that are searched for amending sentences."""
 MAX_CHARACTERS = 400
 MIN_CHANCE = 0.5
 _FACTS = {AMENDS: Changes.AMENDS, REPLACES: Changes.REPLACES}

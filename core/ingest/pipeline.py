@@ -73,7 +73,7 @@ class Ingest:
     # ------------------------------------------------------------ what people ask for
 
     def add(self, source: Path | bytes, name: str, *, password: str | None = None) -> AddOutcome:
-        """Take a PDF in and queue it; raises a DocumentError that says why it cannot become a document.
+        """Add a PDF and queue it. Raises a DocumentError with the reason if it cannot become a document.
 
         These bytes may be a document's already: where its PDF is missing or has changed, they are kept again.
         """
@@ -136,7 +136,7 @@ class Ingest:
         self._announce()
 
     def set_metadata(self, document_id: str, fields: Iterable[MetadataField]) -> None:
-        """Put these facts in place of the document's; under another title it is indexed anew."""
+        """Replace the document's facts; a new title is indexed again."""
         with self._shelf.transaction():
             before = self._library.get(document_id)
             given = {field.name: field for field in fields}
@@ -149,7 +149,7 @@ class Ingest:
         self._announce()
 
     def relate(self, newer_id: str, fact: str, older_id: str) -> None:
-        """Keep that a person says that a document amends or replaces another."""
+        """Store a person's statement that a document amends or replaces another."""
         with self._shelf.transaction():
             newer, told = self._library.get(newer_id), MetadataField(fact, older_id, MetadataSource.USER)
             others = [field for field in newer.metadata if field.name != fact]

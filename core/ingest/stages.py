@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pincite.core.store.shelf import Shelf
 
 Describe: TypeAlias = Callable[[PdfInfo, Sequence[Page], str], tuple[MetadataField, ...]]
-"""What a file's own fields, its first pages and its name say of it."""
+"""Facts from a file's own fields, its first pages and its name."""
 
 READING = (JobStage.PARSE, JobStage.KEYWORDS)
 """Until these are over, a document cannot be searched as a whole."""
@@ -42,7 +42,7 @@ FIRST_PAGES = 5
 PAGES_BEFORE = 30
 """Stored pages that are looked at again for the headings in force where reading goes on."""
 MAX_PAGE_LENGTH = 400_000
-"""Characters of a page that are kept; the receipt says where there were more."""
+"""Maximum characters of a page; the receipt reports if there were more."""
 BATCH_PASSAGES = 256
 
 

@@ -20,7 +20,7 @@ class FindingKind(StrEnum):
     FIGURE_MISSING = "figure"
     """A figure or date that is nowhere in the evidence."""
     FIGURE_DIFFERS = "other_figure"
-    """A figure or date in whose place the evidence has another."""
+    """Findings of a figure or date for which the evidence has another."""
     NAME_MISSING = "name"
     """A name or quoted term that is nowhere in the evidence."""
     REWORDED = "wording"
@@ -122,7 +122,7 @@ def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Se
 
 
 def _is_told(quantity: Quantity, evidence: Sources) -> bool:
-    """Let "three passages" stand where there are three, and "2" where the evidence spells "two"."""
+    """Accept "three passages" if there are three, and "2" if the evidence spells "two"."""
     if quantity.kind != "number":
         return False
     spelled = {1.0: "one", 2.0: "two"}.get(quantity.value, "")
@@ -137,7 +137,7 @@ def _rival(quantity: Quantity, ranked: list[tuple[float, Sentence]]) -> str:
 
 
 def _held_findings(claim: str, quantity: Quantity, holders: list[Sentence], evidence: Sources) -> Finding | None:
-    """Find a right figure told of the wrong thing, year or row, or without its minus."""
+    """Find a right figure that is given for the wrong thing, year or row, or without its minus."""
     figure = quantity.text.strip()
     years = {given.year for given in quantities(claim) if given.year}
     if not holders or quantity.kind in ("date", "label"):
@@ -210,7 +210,7 @@ def _only_negative(sentence: Sentence, quantity: Quantity) -> bool:
 
 
 def _years_of(sentence: Sentence, quantity: Quantity) -> set[int]:
-    """Return the years that a sentence, or the head of its column, gives a figure.
+    """Return the years of a figure by its sentence or the head of its column.
 
     None where it has more figures of the kind than years: "rose to 512, from 480 in 2021" says nothing of 512.
     """

@@ -41,7 +41,7 @@ def read_typed(text: str, evidence: Sequence[Evidence]) -> tuple[tuple[AnswerPar
 def cite_edited(
     text: str, before: Sequence[AnswerPart], evidence: Sequence[Evidence], page_text: PageText
 ) -> CitedAnswer:
-    """Cite a person's edit of an answer; where the person cites, that is left as it is.
+    """Add citations to a person's edit of an answer; the person's own citations stay.
 
     What code quoted or stated and is left unchanged stays that, the rest is prose: so the checks of one part do not
     depend on words that are added beside it.
@@ -60,7 +60,7 @@ def cite_edited(
 
 
 def _whole(shown: str, text: str, position: int) -> int:
-    """Return where a part is found in the text with no word character beside it; -1 if it is not."""
+    """Return the offset of a part in the text as whole words; -1 if it is not there."""
     found = re.compile(rf"(?<!\w){re.escape(shown)}(?!\w)").search(text, position) if shown.strip() else None
     return found.start() if found else -1
 
@@ -82,7 +82,7 @@ def cite(
     question: str = "",
     recite: bool = True,
 ) -> CitedAnswer:
-    """Locate a quotation for every number that a claim cites; a claim that cites nothing is tied to what bears it out.
+    """Locate a quotation for every citation of a claim; a claim without one gets the source that supports it.
 
     ``recite`` also cites anew what is borne out by another passage than the cited one.
     """
@@ -100,7 +100,7 @@ def cite(
 def _tied(
     parts: tuple[AnswerPart, ...], known: Mapping[int, Evidence], page_text: PageText, question: str, *, recite: bool
 ) -> tuple[tuple[AnswerPart, ...], int]:
-    """Let every claim of prose cite what bears it out, and nothing else cite anything.
+    """Give every claim of prose its supporting citations, and remove all others.
 
     Returns the parts, and how many claims cited nothing before.
     """
@@ -149,7 +149,7 @@ def renumbered(answer: CitedAnswer, evidence: Sequence[Evidence]) -> tuple[Cited
 
 
 def source_texts(evidence: Sequence[Evidence]) -> list[str]:
-    """The passages, each with what stands around it on the page: headings and column heads bear claims out too."""
+    """Return the passages with their context on the page: headings and column heads support claims too."""
     passages = [item.passage for item in evidence]
     return [f"{one.text}\n\n{one.context}" if one.context else one.text for one in passages]
 
@@ -169,7 +169,7 @@ def citations_of(claim: ClaimText, item: Evidence, page_text: PageText) -> tuple
 
 
 def page_citation(item: Evidence, span: Span, page_text: PageText) -> Citation:
-    """Return a stretch of the page that a passage stands on."""
+    """Return a span of the passage's page."""
     passage = item.passage
     page = page_text(passage.document_id, passage.page_index)
     return Citation(
@@ -185,7 +185,7 @@ def page_citation(item: Evidence, span: Span, page_text: PageText) -> Citation:
 
 
 def citation_of(claim: ClaimText, item: Evidence, page_text: PageText) -> Citation | None:
-    """Return the words of one passage that back a claim best, as they stand in the page; None when nothing does.
+    """Return the words of a passage that support a claim best, verbatim from the page; None if none do.
 
     Of what is quoted, exactly the quoted words, where they were taken from.
     """
@@ -206,7 +206,7 @@ def citation_of(claim: ClaimText, item: Evidence, page_text: PageText) -> Citati
 
 
 def quotation_at(item: Evidence, span: Span, page_text: PageText) -> Citation | None:
-    """Cut a span of a passage's text out of the page it stands on; None when it is not there (any more)."""
+    """Return a span of a passage's text as a span of its page; None if it is not there (any more)."""
     passage = item.passage
     if span.end > len(passage.text):
         return None

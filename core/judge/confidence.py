@@ -20,7 +20,7 @@ from pincite.core.judge.features import ClaimMeasure, measure_answer
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """Answers of similar confidence: what was said of them and how many were right."""
+    """Answers of similar confidence: their mean confidence and the share that was right."""
 
     count: int
     confidence: float

@@ -24,7 +24,7 @@ _STATUSES = {
     "not there": ClaimStatus.UNSUPPORTED,
 }
 MAX_POINTS = 1_000
-"""Further from the scale than this a figure says nothing."""
+"""Maximum distance of a score from the scale for it to count."""
 CRITIC_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -98,7 +98,7 @@ def _share(points: object) -> float | None:
 def weigh(
     verdict: Verdict, critique: Critique | None, *, critic: str, evidence: Sequence[Evidence], threshold: float
 ) -> Verdict:
-    """Cap the critic by the verdict of the judge; without a usable critique the verdict stands and says so."""
+    """Cap the critic by the judge's verdict; without a usable critique the verdict is kept, with a note."""
     if critique is None:
         return replace(verdict, critic=f"{critic} gave no usable reply, so the answer was checked without it.")
     claims = tuple(

@@ -93,7 +93,7 @@ def measure_claim(claim: ClaimText, evidence: Sources) -> ClaimMeasure:
 
 
 def _undoubted(meaning: Meaning | None) -> dict[str, float]:
-    """Return the features of a claim about whose words there is no doubt."""
+    """Return the features of a claim without doubts."""
     words_found = dict.fromkeys(_SUPPORTING, 1.0) | dict.fromkeys(_AGAINST, 0.0)
     return words_found | (_meaning_features(meaning) if meaning else {})
 

@@ -19,7 +19,7 @@ _OPENING = re.compile(r"^[^\W\d_]+,\s+")
 """One word and a comma, such as "No," or "However,", which the sentence that follows can do without."""
 MAX_TOKENS = 80
 MIN_LIKENESS = 0.7
-"""Share of the words of both, in order, from which on one nearly repeats the other."""
+"""Minimum share of common words, in order, of two sentences that nearly repeat each other."""
 MAX_REPLACED = 3
 """Number of words in a row that count as replaced; more are another way to put it."""
 MAX_EXCHANGED = 4

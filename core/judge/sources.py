@@ -1,4 +1,4 @@
-"""The sources of an answer, prepared once so that every claim can be held against them quickly."""
+"""The sources of an answer, prepared once so that every claim is compared with them quickly."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ class Sentence:
     """One sentence, row or list item of a source."""
 
     def __init__(self, text: str, source: "Source", position: int) -> None:
-        """Take the text and where it stands: its source and its number there."""
+        """Store the text and its place: its source and its number there."""
         self.text = text
         self.source = source
         self.position = position
@@ -57,7 +57,7 @@ class Sentence:
 
     @cached_property
     def heads(self) -> tuple["Sentence", ...]:
-        """Return what stands over a table row: the nearest line that is no row, and the one with a year per figure."""
+        """Return the lines above a table row: the nearest that is no row, and the one with a year per figure."""
         above = self.source.sentences[max(0, self.position - 40) : self.position] if self._cells else []
         nearest = [line for line in above if not line._cells][-1:]
         return (*nearest, *(line for line in reversed(above) if len(line.head_years) == len(self._cells)))[:2]
@@ -185,7 +185,7 @@ class Sources:
 
     @cached_property
     def acronyms(self) -> frozenset[str]:
-        """Return what stands in capitals alone ("US", "U.S."), without dots."""
+        """Return words in capitals ("US", "U.S."), without dots."""
         return frozenset(match.replace(".", "") for match in _ACRONYM.findall(self._shown))
 
     def names(self, name: str) -> bool:

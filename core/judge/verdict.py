@@ -29,7 +29,7 @@ WEAK_RELEVANCE = 0.5
 UNKNOWN = 0.5
 """The probability of what nobody has weighed."""
 MAX_CLAIMS = 19
-"""The longest of the labelled answers has so many."""
+"""Number of claims of the longest labelled answer."""
 _WEAK = 0.75
 """Scores below this are given as reasons where an answer is not accepted."""
 _BAD = (ClaimStatus.UNSUPPORTED, ClaimStatus.CONTRADICTED)
@@ -128,7 +128,7 @@ def verdict_of(
 
 
 def _was_fitted(question: str, answer: Sequence[AnswerPart], claims: Sequence[Claim]) -> bool:
-    """The labelled prose answers questions, in English, and is no longer than this; summaries are told apart less."""
+    """Maximum length of the labelled prose, which answers questions in English; summaries are classified less well."""
     return bool(question) and len(claims) <= MAX_CLAIMS and is_english(plain_text(answer))
 
 
@@ -170,7 +170,7 @@ def _held_against(claim: Claim, differing: Sequence[Citation]) -> Claim:
 
 
 def declined_verdict(confidence: float, threshold: float, gaps: tuple[str, ...] = ()) -> Verdict:
-    """On an answer that says that nothing was found, which is right with this probability."""
+    """Return the verdict on "I found no answer", which is right with this probability."""
     accepted = confidence >= threshold
     return Verdict(
         claims=(),

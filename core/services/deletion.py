@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pincite.core.store.sessions import Sessions
 
 AT_ONCE_BYTES = 32 * 2**20
-"""Size up to which the database is written anew with every deleted session; a larger one is when Pincite closes."""
+"""Maximum size of a database that is rewritten after every deleted session; a larger one is when Pincite closes."""
 
 
 @dataclass(frozen=True, slots=True)

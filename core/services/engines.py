@@ -37,7 +37,7 @@ class Engines:
         self._closing = threading.Event()
 
     def state(self) -> EngineState:
-        """What answers now and what could; a thread asks the server anew every few seconds, and nobody waits for it.
+        """The current and possible engines; a thread asks the server every few seconds, and nobody waits for it.
 
         Only where nothing is known, or what is known is old, the caller asks.
         """
@@ -98,7 +98,7 @@ class Engines:
             ask()
 
     def _look(self) -> EngineState:
-        """No lock is held while the server is asked; what it says of settings that have changed since is not kept."""
+        """Ask the server without a lock; a reply about settings that have changed since is dropped."""
         settings = self._settings.current
         with stoppable(self._closing.is_set):
             found = look_for_engines(settings)

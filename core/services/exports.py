@@ -53,7 +53,7 @@ class Exports:
                 return as_json(manifest).encode()
 
     def _as_told(self, turn: Turn) -> Turn:
-        """With what can be said today of the answer that is shown."""
+        """Return the turn with the current verdict of the answer that is shown."""
         stands = self._verdicts.as_it_stands(turn)
         return replace(stands, verdict=self._verdicts.of_review(turn)) if turn.review else stands
 

@@ -28,11 +28,11 @@ FEW_PASSAGES = 200
 """Maximum number of new passages whose vectors a question waits for."""
 BEING_INDEXED = (DocumentStatus.QUEUED, DocumentStatus.READING, DocumentStatus.EMBEDDING)
 MAX_SEEN = 10_000
-"""Quotations whose pictures are remembered."""
+"""Number of quotations whose pictures are cached."""
 
 
 class Documents:
-    """``ingest`` and its reader, opened anew when a setting of reading changes."""
+    """``ingest`` and its reader, reopened when a reading setting changes."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Documents:
         return lines_of(image, self._library.page(document_id, page_index), span)
 
     def find(self, document_id: str, words: str) -> list[PageKey]:
-        """Return the pages of a document on which these words stand, whatever their case and line breaks."""
+        """Return the pages of a document that contain these words, in any case and across line breaks."""
         wanted = " ".join(words.split()).casefold()
         count = self._library.get(document_id).page_count if wanted else 0
         texts = ((at, self._library.page_text(document_id, at)) for at in range(count))
@@ -148,7 +148,7 @@ class Documents:
         return stayed
 
     def lacking(self, document_ids: Sequence[str], seconds: float) -> Lacking:
-        """Return what the search of these documents lacks after at most so many seconds.
+        """Wait at most this many seconds and return what the search of these documents still lacks.
 
         Of scans, the first recognised page is awaited; of a few new passages, their vectors. Raises FullDiskError.
         """

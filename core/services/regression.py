@@ -1,4 +1,4 @@
-"""Run the reviewed turns again and say what a change of model, settings or documents has altered."""
+"""Run the reviewed turns again and report what a change of model, settings or documents altered."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reanswered:
-    """A reviewed turn beside what the same question gives now; ``changes`` is empty where the review still holds."""
+    """A reviewed turn and the current answer to its question; ``changes`` is empty if the review is still valid."""
 
     reviewed: Turn
     now: Turn

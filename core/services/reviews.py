@@ -1,4 +1,4 @@
-"""What can be said today of answers and of reviewers' texts, and how far the confidence can be trusted."""
+"""Current verdicts of answers and of reviewers' texts, and the calibration of the confidence."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -36,14 +36,14 @@ class Verdicts:
         return cited.parts, cited.citations
 
     def of_edit(self, turn_id: str, text: str) -> Verdict:
-        """What the checks without a model say of a reviewer's text, against the turn's evidence. Raises TurnError."""
+        """Check a reviewer's text against the turn's evidence, without a model. Raises TurnError."""
         turn = self._turns.without_trace(turn_id)
         if text.strip() == turn.answer.strip():
             return self._judged(turn, CitedAnswer(turn.parts, turn.citations))
         return self._judged(turn, cite_edited(text, turn.parts, turn.evidence, self._library.page_text))
 
     def as_it_stands(self, turn: Turn) -> Turn:
-        """Return the turn as it can be shown today: with each citation where its words stand now, if they still do.
+        """Return the turn for display: with each citation at the current place of its words, if they still exist.
 
         Words that no longer stand on their page bear no claim out.
         """
@@ -56,7 +56,7 @@ class Verdicts:
         return replace(turn, verdict=verdict, citations=citations, attempts=tuple(attempts), review=review)
 
     def of_review(self, turn: Turn) -> Verdict | None:
-        """What can be said today of the text that a reviewer approved or wrote; None of a rejection."""
+        """Return the current verdict of the text that a reviewer approved or wrote; None for a rejection."""
         review = turn.review
         if review is None or review.decision is ReviewDecision.REJECTED:
             return None
@@ -82,7 +82,7 @@ class Verdicts:
     def _standing(
         self, verdict: Verdict | None, citations: Sequence[Citation]
     ) -> tuple[Verdict | None, tuple[Citation, ...]]:
-        """The citations where they stand now, and the verdict with each claim that cites what is gone marked so."""
+        """Return the citations at their current places, and the verdict with claims marked whose source was removed."""
         located = [self._library.located(citation) for citation in citations]
         placed = tuple(now or before for now, before in zip(located, citations, strict=True))
         if verdict is None:

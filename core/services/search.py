@@ -62,7 +62,7 @@ class Search:
 
     @property
     def retriever(self) -> Retriever:
-        """Made anew when the settings, the index or the reranker have changed."""
+        """Return the retriever, rebuilt after changes of settings, index or reranker."""
         settings = self._settings.current
         embedder, vectors = self._meaning()
         flash = is_cached(settings.models_dir)
@@ -88,7 +88,7 @@ class Search:
         )
 
     def facts(self, documents: Sequence[Document]) -> dict[str, list[str]]:
-        """What these can be chosen by: the values of company, year and type that tell some from the others."""
+        """Return the facts for choosing documents: values of company, year and type that distinguish them."""
         return values_of(documents)
 
     def with_facts(self, wanted: Mapping[str, Sequence[str]], among: Collection[str] = ()) -> tuple[str, ...]:

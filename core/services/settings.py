@@ -52,7 +52,7 @@ class SettingsInForce:
         return rolled_back
 
     def _follow_index(self) -> None:
-        """The database alone knows which index there is; the choice that is kept beside it may lag behind a kill."""
+        """Return the settings with the index that the database has; the stored choice may be older after a kill."""
         name = self._indexes.wanted_name
         if name != self.current.embedding_model:
             self.current = self.current.but(embedding_model=name)

@@ -34,7 +34,7 @@ WANTED = 3
 MAX_TRIED = 9
 """Questions a document; each takes about a second of one processor."""
 LONG = 4
-"""So many pages have a cover."""
+"""Minimum number of pages of a document with a cover."""
 MAX_PAGES = 40
 MAX_PASSAGES = 400
 MAX_PER_TABLE = 3
@@ -128,7 +128,7 @@ class Suggestions:
             self._found[_key(document)] = found
 
     def _next(self) -> Document | None:
-        """What to look through; what is known of documents that are gone is forgotten."""
+        """Return the documents to search, and forget removed ones."""
         here = {document.id for document in self._equipment().library.list()} if not self._stop.is_set() else set()
         with self._lock:
             self._found = {key: found for key, found in self._found.items() if key[0] in here}
@@ -194,14 +194,14 @@ def _of_tables(document: Document, library: "Library") -> Iterator[_Candidate]:
 
 
 def _of_terms(document: Document, library: "Library") -> Iterator[_Candidate]:
-    """What stands in quotation marks at the beginning of a sentence."""
+    """Return the term in quotation marks at the beginning of a sentence."""
     for passage in library.opening_passages(document.id, MAX_PASSAGES):
         for term in _TERM.findall(passage.text):
             yield _Candidate(f"What does “{term}” mean?", term)
 
 
 def _of_headings(document: Document, library: "Library") -> Iterator[_Candidate]:
-    """Sections by their titles: those of the outline, or else of a long document none that stands on its cover."""
+    """Return section titles: those of the outline, else headings, without those on the cover of a long document."""
     pages, outline = dict[str, int](), {flat(entry.title) for entry in library.outline(document.id)}
     cover = 0 if document.page_count >= LONG else -1
     for passage in library.opening_passages(document.id, MAX_PASSAGES):

@@ -50,7 +50,7 @@ STEPS_BESIDE = 4
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question as it is put to the graph, and the conversation before it."""
+    """A question for the graph, and the conversation before it."""
 
     state: TurnState
     engine: str | None = None
@@ -151,7 +151,7 @@ class TurnRunner:
         alone: bool = False,
         mode: Mode | None = None,
     ) -> str:
-        """Ask a turn's question anew after what came before it; a reviewed answer is not repeated. Raises TurnError.
+        """Ask a turn's question again in its conversation; a reviewed answer is not reused. Raises TurnError.
 
         ``mode``: None, as before. ``everywhere``: of all documents, whichever it names. ``alone``: as if nothing had
         been said before.
@@ -372,7 +372,7 @@ class TurnRunner:
         return turn if turn.status is not TurnStatus.UNREADABLE else None
 
     def _await_documents(self, live: LiveTurn, equipment: Equipment) -> None:
-        """Wait until what is asked about can be searched; the turn's time starts after that.
+        """Wait until the documents can be searched; the turn's time starts after that.
 
         Documents that the question names or that were chosen for it are awaited until Stop. Otherwise what is read
         after a moment is searched, and the answer says what was not; where nothing is read yet, it goes on waiting.

@@ -1,4 +1,4 @@
-"""How far the confidence can be trusted, as a picture: what was said of answers against what was right."""
+"""The calibration of the confidence, as a chart: predicted against observed correctness."""
 
 from collections.abc import Sequence
 

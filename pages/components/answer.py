@@ -66,7 +66,7 @@ def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str
 
 
 def _stretches(parts: Sequence[AnswerPart]) -> Iterator[Sequence[AnswerPart]]:
-    """Yield what is drawn together: figures, written parts, the quoted rows of a table; every other part by itself."""
+    """Yield groups of parts: figures, prose, the quoted rows of a table; every other part separately."""
     at = 0
     while at < len(parts):
         end = at + 1
@@ -143,7 +143,7 @@ def _badges(parts: Sequence[AnswerPart], claims: Sequence[Claim], start: int) ->
 
 
 def _quoted(part: AnswerPart, claims: Sequence[Claim]) -> list[str]:
-    """Words of a page, or what code says of its figures: none of them is Markdown."""
+    """Return words of a page, or a statement of its figures, with Markdown escaped."""
     after = badge(claims[0], part.numbers, quoted=part.verbatim) if claims else _numbers(part.numbers)
     lines = _lines(part.text) if part.verbatim else [part.text]
     words = "  \n".join(BETWEEN_CELLS.join(map(escape_lines, line.split("\t"))) for line in lines)
@@ -155,7 +155,7 @@ def _quoted(part: AnswerPart, claims: Sequence[Claim]) -> list[str]:
 
 
 def _passages_markdown(parts: Sequence[AnswerPart]) -> str:
-    """Passages that are no answer: each below a line that says where it is, its likeliest words marked."""
+    """Return listed passages: each below a line with its place, its likeliest words marked."""
     shown = [f"**{escape(parts[0].text)}**"]
     for one in listed_passages(parts):
         shown.append(f":small[**{escape(one.where)}**] {_numbers(one.numbers)}".rstrip())
@@ -170,7 +170,7 @@ def _marked_lines(part: AnswerPart) -> str:
 
 
 def _table(text: str) -> str:
-    """Rows of cells as a Markdown table; the first is its head, and what stands over it its title.
+    """Return rows of cells as a Markdown table; the first is its head, and the line above it its title.
 
     A head without a cell over the labels is over the other columns; one over several columns is part of the title.
     """
@@ -198,7 +198,7 @@ def _is_figure(cell: str) -> bool:
 
 
 _MARK_BEGINS, _MARK_ENDS = "\ue000", "\ue001"
-"""Characters for private use, which stand for the marks until everything else is escaped."""
+"""Private-use characters that represent the marks until everything else is escaped."""
 
 
 def _marked(part: AnswerPart) -> str:
@@ -239,7 +239,7 @@ def draw_charts(parts: Sequence[AnswerPart]) -> None:
 
 
 def _prose(parts: Sequence[AnswerPart], claims: Sequence[Claim], start: int) -> Iterator[str]:
-    """Yield the words with a badge after every claim, and the numbers between the claims where they stand."""
+    """Yield the words with a badge after every claim, and the other citation numbers in their places."""
     text = "".join(part.text for part in parts)
     ends: list[tuple[int, str]] = []
     position = 0
@@ -258,7 +258,7 @@ def _prose(parts: Sequence[AnswerPart], claims: Sequence[Claim], start: int) -> 
 
 
 def _carries(claim: Claim, text: str, start: int, place: int) -> bool:
-    """Return whether a number at a place of the text stands in a claim or right behind it."""
+    """Return whether a citation number is in a claim or directly after it."""
     begin, end = claim.start - start, claim.end - start
     return begin < place and (place <= end or not text[end:place].strip())
 
@@ -301,7 +301,7 @@ def claim_line(claim: Claim) -> str:
 
 
 def draw_contradictions(verdict: Verdict) -> None:
-    """Show each contradicted claim beside what its page says."""
+    """Show each contradicted claim next to the text of its page."""
     for claim in verdict.claims:
         if claim.status is ClaimStatus.CONTRADICTED and (cited := claim.quotation):
             page = escape(page_name(cited.page_label, cited.page_index))

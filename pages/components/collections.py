@@ -44,7 +44,7 @@ def documents_of(app: Pincite, collection: Collection | None) -> list[Document]:
 
 
 def choose_collection(app: Pincite, collection: Collection | None, key: str, use: Callable[[str], None]) -> None:
-    """A control to choose another; ``use`` is told its id, empty: all documents."""
+    """Draw the choice of a collection; ``use`` gets its id, empty for all documents."""
     names = {"": "All documents"} | {one.id: one.name for one in app.collections.list()}
     st.session_state[key] = collection.id if collection else ""
     st.selectbox("Collection", list(names), format_func=lambda identity: names[identity], key=key,
@@ -52,7 +52,7 @@ def choose_collection(app: Pincite, collection: Collection | None, key: str, use
 
 
 def draw_collections(app: Pincite) -> Collection | None:
-    """On the documents page: choose one, make one, and say what is in it. Return the chosen one."""
+    """Draw the collections of the documents page: choose, create and describe. Return the chosen one."""
     collection = _stored(app, st.session_state.get(_EDITED, ""))
     with row():
         if app.collections.list():

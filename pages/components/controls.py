@@ -14,13 +14,13 @@ Callback = Callable[..., object]
 
 
 def row(**options: Any) -> DeltaGenerator:
-    """Elements beside each other."""
+    """Return a row of elements."""
     look: dict[str, Any] = {"vertical_alignment": "center", "gap": "small"} | options
     return st.container(horizontal=True, **look)
 
 
 def button(label: str, icon: str, do: Callback | None = None, *args: object, **options: Any) -> bool:
-    """What it does is done before the page is drawn anew; an error of it is told on that page."""
+    """Draw a button; its action runs before the next drawing, which shows its errors."""
     then: dict[str, Any] = {"on_click": safely, "args": (do, *args)} if do else {}
     return st.button(label, icon=f":material/{icon}:", **then, **options)
 

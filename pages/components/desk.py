@@ -1,4 +1,4 @@
-"""What the conversation's script does for it: marks that open their page, a draft that stays, files from anywhere.
+"""The conversation's script: marks that open their page, a kept draft, dropped files.
 
 The address names the page beside the conversation, and the answer whose quotations are marked on it.
 """
@@ -64,7 +64,7 @@ def _status(app: Pincite, session: Session | None, turns: Sequence[Turn]) -> str
 
 
 def _place_shown(place: Citation, turn: Turn) -> dict[str, str]:
-    """Where a mark leads, what is quoted there, and what the checks made of the claims that cite it."""
+    """Return the target of a mark, its quotation, and the verdicts of the claims that cite it."""
     page = page_name(place.page_label, place.page_index)
     claims = turn.verdict.claims if turn.verdict and not turn.review else ()
     found = dict.fromkeys(": ".join(filter(None, [in_words(claim.status).capitalize(), claim.reason]))

@@ -1,4 +1,4 @@
-"""The one runtime that all pages share, and how its errors are told."""
+"""The runtime that all pages share, and the display of its errors."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ def errors_told() -> Iterator[None]:
 
 
 def safely(do: Callable[..., object], *args: object) -> None:
-    """Do what a button is for; an error of ours is told when the page is drawn anew."""
+    """Run a button's action; the next drawing shows its error."""
     try:
         do(*args)
     except PinciteError as error:
@@ -42,7 +42,7 @@ def safely(do: Callable[..., object], *args: object) -> None:
 
 
 def show(draw: Callable[[Pincite], None]) -> None:
-    """Draw a page; what went wrong behind a button of the drawing before is told first."""
+    """Draw a page, after the error of the last button, if any."""
     with errors_told():
         if (error := st.session_state.pop(_TOLD, None)) is not None:
             tell(error)

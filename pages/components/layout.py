@@ -1,4 +1,4 @@
-"""What Streamlit's elements cannot say: panes that fill the window, a list flush left, no second Stop button."""
+"""Layout beyond Streamlit's elements: panes that fill the window, a list flush left, no second Stop button."""
 
 from pathlib import Path
 
@@ -18,11 +18,11 @@ _HERE = Path(__file__).parent
 
 
 def asset(name: str) -> str:
-    """Return a script or style that stands beside these modules."""
+    """Return a script or style from this folder."""
     return (_HERE / name).read_text(encoding="utf-8")
 
 
 def apply_layout() -> None:
-    """Narrow windows show the page above the conversation, or below the case to review, instead of beside it."""
+    """Show the page above the conversation, or below the case to review, in narrow windows."""
     for style in ("layout.css", "printing.css"):
         st.html(_HERE / style)

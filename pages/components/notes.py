@@ -1,4 +1,4 @@
-"""The notes of a conversation, beside it: pinned quotations, and words of one's own."""
+"""The notes of a conversation: pinned quotations and the user's own text."""
 
 import streamlit as st
 
@@ -14,7 +14,7 @@ EMPTY = "Nothing is pinned yet. Use *Pin to notes* under an answer, or select wo
 
 
 def draw_notes_button(app: Pincite, session: Session | None) -> None:
-    """Opens the notes in the place of the page, and the page again."""
+    """Draw the button that switches between notes and page."""
     if session is None:
         return
     kept, shown = app.notes.of_session(session.id).groups, st.session_state.get(NOTES, False)

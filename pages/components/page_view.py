@@ -141,7 +141,7 @@ def draw_picture(document: Document, shown: ShownPage, slot: str) -> None:
 
 
 def _choose_layers(document: Document, page: Page) -> tuple[HiddenReason, ...]:
-    """What of a page is not its text can be shown on its picture; its comments are told above that."""
+    """Draw the controls for hidden text on a page's picture, and the page's comments above it."""
     layers: dict[str, Sequence[HiddenText]] = {
         HIDDEN: [item for item in page.hidden if item.reason not in SEEN],
         SET_APART: [item for item in page.hidden if item.reason in SEEN],
@@ -170,7 +170,7 @@ def _pin(shown: ShownPage, words: str) -> None:
 
 
 def _go(shown: ShownPage, slot: str, page_index: int) -> None:
-    """Turn to a page on which the words stand that are looked for."""
+    """Turn to a page with the searched words."""
     show_page(slot, replace(shown, page_index=page_index))
     st.session_state[_TURNED] = True
 
@@ -251,7 +251,7 @@ def draw_file_button(app: Pincite, document: Document, *, key: str) -> None:
 
 
 def draw_page_panel(app: Pincite, shown: ShownPage, slot: str) -> None:
-    """The cited page beside the conversation."""
+    """Draw the cited page next to the conversation."""
     document = app.library.get(shown.document_id)
     with row(gap="xsmall", key=HEAD):
         st.markdown(f"**{escape(document.name)}**", wrap=False, width="stretch")

@@ -67,7 +67,7 @@ def draw_page_tools(
 
 
 def _shape(box: Box, text: str | None = None) -> Shape:
-    """Left, top, width and height as fractions of the page, and what stands there."""
+    """A word: left, top, width and height as fractions of the page, and its text."""
     edges: Shape = [round(at, 4) for at in (box.left, box.top, box.right - box.left, box.bottom - box.top)]
     return edges if text is None else [*edges, text]
 

@@ -1,4 +1,4 @@
-"""What is printed or copied of a conversation, each answer with its citations.
+"""A conversation for printing or copying, each answer with its citations.
 
 On the screen the quotations stand on the buttons that open their pages.
 """

@@ -1,4 +1,4 @@
-"""What the receipts of a document's pages tell: hidden text, orders to machines, pages to look at."""
+"""Findings in the receipts of a document's pages: hidden text, instructions to an AI, pages to check."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from pincite.pages.components.words import count, escape, in_words, page_name, s
 
 
 def draw_hidden(app: Pincite, document: Document, receipts: Sequence[PageReceipt], slot: str) -> None:
-    """Say on which pages the file holds text that nobody sees, or that is set apart."""
+    """Show the pages with text that nobody sees or that is excluded."""
     for seen in (False, True):
         kept = {one.page_index: [item for item in one.hidden if (item.reason in SEEN) is seen] for one in receipts}
         found = [receipt for receipt in receipts if kept[receipt.page_index]]
@@ -46,7 +46,7 @@ def _orders(document_id: str, page_indexes: tuple[int, ...]) -> dict[int, str]:
 
 
 def draw_orders(document: Document, receipts: Sequence[PageReceipt], slot: str) -> None:
-    """Say which pages give orders to a machine."""
+    """Show the pages with instructions to an AI."""
     found = _orders(document.id, tuple(receipt.page_index for receipt in receipts))
     if not found:
         return

@@ -1,4 +1,4 @@
-"""Which documents the next question searches: the sources in the sidebar, and the control beside the input.
+"""The scope of the next question: the sources in the sidebar, and the control next to the input.
 
 The choice is the session's, in the database; a conversation that has not begun keeps its own until it does.
 """
@@ -38,7 +38,7 @@ def add_to_scope(app: Pincite, session: Session | None, document_ids: Sequence[s
 
 
 def draw_scope(app: Pincite, session: Session | None, documents: Sequence[Document], mode: Mode) -> None:
-    """The control beside the input, to choose among these documents."""
+    """Draw the control next to the input that chooses among these documents."""
     names = {document.id: document.name for document in documents}
     chosen = chosen_documents(session)
     here = [id_ for id_ in chosen if id_ in names]
@@ -106,7 +106,7 @@ def _tick(app: Pincite, session_id: str, document_id: str, every: Sequence[str])
 
 
 def draw_lost_scope(session: Session | None, documents: Sequence[Document], collection: Collection | None) -> None:
-    """Say where nothing of what was chosen is left: such a question is not answered from other documents."""
+    """Show that none of the chosen documents is left: the question is not answered from others."""
     chosen = chosen_documents(session)
     if collection and not documents:
         st.warning(f"**{escape(collection.name)} has no documents yet.** Drop PDFs into the box below, or choose some "

@@ -1,4 +1,4 @@
-"""Tables whose chosen rows follow their entries when the list changes, here or in another tab."""
+"""Tables whose selected rows follow their entries when the list changes."""
 
 from collections.abc import Sequence
 
@@ -28,6 +28,6 @@ def follow_choices(table: str, ids: Sequence[str]) -> list[str]:
 
 
 def follow_choice(table: str, ids: Sequence[str]) -> tuple[int | None, str]:
-    """Where the one chosen entry stands now, and what it is; None where nothing was chosen or it is gone."""
+    """Return the row and the chosen entry; None if nothing was chosen or it was removed."""
     chosen = next(iter(follow_choices(table, ids)), "")
     return ids.index(chosen) if chosen in ids else None, chosen

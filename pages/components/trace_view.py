@@ -16,7 +16,7 @@ from pincite.pages.components.words import duration, escape, in_words, page_name
 START, END = "__start__", "__end__"
 LONG_TEXT = 160
 ROOM_FOR_TIMES = 1.15
-"""Of the chart's width: how long a step took stands behind its bar."""
+"""Share of the chart's width for the durations after the bars."""
 AXIS = 64
 """Pixels for a chart's axis and legend, which count into its height."""
 

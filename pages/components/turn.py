@@ -255,7 +255,7 @@ def _draw_quiet_actions(app: Pincite, turn: Turn) -> None:
 
 
 def _ask_what_is_wrong(app: Pincite, turn: Turn) -> None:
-    """After a thumb down: what is said goes with the answer into the review queue."""
+    """Draw the comment field after a thumb down; the comment goes into the review queue with the answer."""
     with st.form(f"wrong_{turn.id}", border=False), row(vertical_alignment="bottom"):
         said = st.text_input("What is wrong with it?", max_chars=500, placeholder="For example: wrong year")
         sent = st.form_submit_button("Report", help="Put this answer into the review queue")

@@ -114,7 +114,7 @@ def take_in_one(app: Pincite, file: Locked, password: str | None = None) -> Docu
 
 
 def draw_intake(app: Pincite) -> None:
-    """Tell what became of the files, and ask where an answer is needed."""
+    """Show the result for each file, and ask if a decision is needed."""
     kept = intake()
     for name, reason in kept.refused:
         told = reason if name in reason else f"{name}: {reason}"
@@ -193,7 +193,7 @@ def draw_progress(app: Pincite) -> None:
 
 
 def _watch_jobs(app: Pincite) -> None:
-    """One line for all, each document's below it; the whole page is drawn anew when a stage ends."""
+    """Draw the progress of all and of each document; the end of a stage redraws the whole page."""
     jobs = open_jobs(app)
     known = st.session_state.get("jobs_seen")
     st.session_state["jobs_seen"] = seen = frozenset((job.document_id, job.stage) for job in jobs)

@@ -1,4 +1,4 @@
-"""Words for people: sizes, times, pages and verdicts as one reads them, beside foreign text made harmless."""
+"""Words for people: sizes, times, pages and verdicts, and foreign text made harmless."""
 
 import re
 from collections import Counter
