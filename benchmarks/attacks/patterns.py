@@ -62,7 +62,7 @@ class Lengths:
 
 
 FULL, BRIEF = Lengths(1_500, 12_000, 0.05), Lengths(800, 6_400, 0.05)
-GIVE_UP_SECONDS = 4.0
+GIVE_UP_SECONDS = 10.0
 """Of processor time for one call; the system ends the child then."""
 SILENT_SECONDS = 60.0
 """Where the system cannot count processor time (Windows), and for what waits instead of working."""
