@@ -39,7 +39,7 @@ CLOSING_SECONDS = 10.0
 POLL_SECONDS = 0.25
 TEXT_SECONDS = 5.0
 """How long a question to no document in particular waits for text that is being read."""
-VECTOR_SECONDS = 3.0
+VECTOR_SECONDS = 15.0
 """How long a question waits for what was just read to be found by its meaning too."""
 MAX_QUESTION_LENGTH = 8_000
 STEPS_OF_AN_ATTEMPT = 5
