@@ -14,21 +14,22 @@ from typing import Any
 from benchmarks.corpus import Corpus, open_corpus
 from benchmarks.judged import Answered, contains, line, report
 from benchmarks.measures import Question, read_questions
+from pincite.core.answers.quoting import Quoting
 from pincite.core.domain.answers import AnswerPart, Form, PartKind, form_of, is_prose, listed_passages
 from pincite.core.domain.documents import DocumentStatus
 from pincite.core.domain.ports import ChatModel
+from pincite.core.domain.presentation import Tier, tier_of
 from pincite.core.domain.search import Evidence, Mode
 from pincite.core.domain.settings import load_settings
-from pincite.core.domain.turns import Tier, TraceStep, tier_of
+from pincite.core.domain.turns import TraceStep
 from pincite.core.graph.build import TurnGraph, build_graph
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.state import TurnState
 from pincite.core.judge.claims import declines
-from pincite.core.models.quoting import Quoting
-from pincite.core.models.registry import choose_engine
 from pincite.core.models.served import ServedChat
+from pincite.core.questions.plan import plan_question
 from pincite.core.search.fuse import fuse_rankings
-from pincite.core.search.plan import plan_question
+from pincite.core.services.registry import choose_engine
 from pincite.core.text.marks import plain_text
 from pincite.core.text.quotations import best_quotation
 from pincite.core.text.sentences import split_sentences

@@ -23,7 +23,7 @@ from pincite.core.domain.settings import load_settings
 from pincite.core.judge.citations import cite, read_typed
 from pincite.core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
 from pincite.core.judge.verdict import verdict_of
-from pincite.core.models.registry import choose_engine
+from pincite.core.services.registry import choose_engine
 from pincite.core.text.checker import installed_checker
 from pincite.core.text.orders import orders_in
 from pincite.core.text.prompts import PROMPTS

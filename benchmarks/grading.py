@@ -78,7 +78,7 @@ def read_reference(question: str, reference: str) -> Reference:
     if len(items) > 1:
         return Reference(ReferenceKind.LIST, text, items)
     text = items[0] if items else text
-    if _says_yes_or_no(question, text):
+    if _answers_yes_or_no(question, text):
         return Reference(ReferenceKind.YES_NO, text)
     if _is_date(question, text):
         return Reference(ReferenceKind.DATE, text)
@@ -150,7 +150,7 @@ def _listed(text: str) -> tuple[str, ...]:
     return ()
 
 
-def _says_yes_or_no(question: str, text: str) -> bool:
+def _answers_yes_or_no(question: str, text: str) -> bool:
     match = _YES_NO.match(text)
     return match is not None and (
         text[match.end() :][:1] in ("", ".", ",", ";", ":") or bool(_AUXILIARY.match(question))
@@ -211,7 +211,7 @@ def polarity(text: str) -> str:
 
 
 def _names(question: str, reference: str, text: str) -> bool:
-    named = names_told(question, reference)
+    named = names_given(question, reference)
     if len(named & set(content_terms(text))) < MIN_F1 * len(named):
         return False
     wanted, given = _new_terms(question, reference, reference), _new_terms(question, text, reference)
@@ -223,7 +223,7 @@ def _names(question: str, reference: str, text: str) -> bool:
     return bool(named) or (bool(new) and stands(reference, text))
 
 
-def names_told(question: str, reference: str) -> set[str]:
+def names_given(question: str, reference: str) -> set[str]:
     """Return the names with which a whole sentence answers "which"; the rest of the sentence only explains them."""
     sentence = reference[: split_sentences(reference)[0].end] if reference else ""
     if not _ASKS_WHICH.search(question) or len(sentence.split()) < MIN_SENTENCE_LENGTH:

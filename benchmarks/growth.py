@@ -19,9 +19,9 @@ from benchmarks.retrieval import search_all
 from pincite.core.domain.documents import Document, Page, Passage, embedded_text, embedding_key
 from pincite.core.domain.ports import PdfInfo, Vectors
 from pincite.core.domain.settings import Settings
-from pincite.core.models.registry import make_embedder
 from pincite.core.models.rerank import BuiltInReranker
 from pincite.core.search.retriever import Retriever
+from pincite.core.services.registry import make_embedder
 from pincite.core.store.database import Database
 from pincite.core.store.indexes import Indexes
 from pincite.core.store.keywords import Fts5Index

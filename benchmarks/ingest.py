@@ -27,7 +27,7 @@ from pincite.core.domain.ports import Embedder
 from pincite.core.domain.settings import Settings
 from pincite.core.ingest.pipeline import Ingest
 from pincite.core.ingest.stages import Stores
-from pincite.core.models.registry import make_embedder
+from pincite.core.services.registry import make_embedder
 from pincite.core.store.database import Database
 from pincite.core.store.indexes import Indexes, PendingPassages
 from pincite.core.store.jobs import Jobs
@@ -273,7 +273,7 @@ def _peak_memory() -> Iterator[Callable[[], float]]:
     def sample() -> None:
         nonlocal peak
         while not finished.wait(SAMPLE_SECONDS):
-            peak = max(peak, _held_mib([os.getpid(), *_children(os.getpid())]))
+            peak = max(peak, _resident_mib([os.getpid(), *_children(os.getpid())]))
 
     thread = threading.Thread(target=sample, daemon=True)
     thread.start()
@@ -287,7 +287,7 @@ def _children(process_id: int) -> list[int]:
     return [int(child) for task in tasks for child in _read(task / "children").split()]
 
 
-def _held_mib(process_ids: Sequence[int]) -> float:
+def _resident_mib(process_ids: Sequence[int]) -> float:
     """What processes hold for themselves, and once what they share, which is libraries.
 
     The kernel keeps these counts. Adding up proportional shares (smaps) is finer and stops the process that it looks

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from fpdf import FPDF
 
+from pincite.core.answers.quoting import Quoting
 from pincite.core.documents.passages import split_pages
 from pincite.core.documents.reader import ProcessReader
 from pincite.core.domain.documents import Coverage, Document, DocumentStatus, Page, Passage
@@ -27,8 +28,7 @@ from pincite.core.graph.build import build_graph
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.state import TurnState
 from pincite.core.models.prompts import messages_for
-from pincite.core.models.quoting import Quoting
-from pincite.core.models.registry import choose_engine
+from pincite.core.services.registry import choose_engine
 from pincite.core.store.library import Library
 from pincite.core.text.marks import plain_text
 from pincite.core.text.orders import orders_in

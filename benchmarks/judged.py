@@ -11,8 +11,8 @@ from benchmarks.grading import grade, read_reference
 from benchmarks.measures import Question, bootstrap_interval
 from benchmarks.prose_grading import grade_prose
 from benchmarks.selective import coverage_at_risk, risk_coverage_area
+from pincite.core.answers.relevant import MAX_PASSAGES
 from pincite.core.judge.confidence import calibration_error
-from pincite.core.models.relevant import MAX_PASSAGES
 from pincite.core.text.numbers import quantities, same, stated_scales
 from pincite.core.text.quotations import NormalizedText
 from pincite.core.text.sentences import split_sentences
@@ -88,10 +88,10 @@ def shows(question: str, reference: str, text: str) -> bool:
 def contains(text: str, gold: str) -> bool:
     """Return whether a text holds the gold answer: figures by value, scale and unit; words verbatim; lists wholly."""
     items = _items(gold)
-    return bool(items) and held_items(text, gold) == len(items)
+    return bool(items) and matched_items(text, gold) == len(items)
 
 
-def held_items(text: str, gold: str) -> int:
+def matched_items(text: str, gold: str) -> int:
     """How many items of a list (or whether the one value) a text holds."""
     return sum(_holds(text, item) for item in _items(gold))
 

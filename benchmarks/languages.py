@@ -23,12 +23,12 @@ from benchmarks.measures import Question, mean, recall
 from benchmarks.retrieval import search_one
 from pincite.core.domain.errors import PinciteError
 from pincite.core.graph.build import build_graph
-from pincite.core.models.registry import QUOTING, choose_engine
+from pincite.core.services.registry import QUOTING, choose_engine
 
 FACTS = Path(__file__).with_name("facts")
 ENGLISH = "en"
 LANGUAGES = tuple(sorted(file.stem for file in FACTS.glob("*.txt") if file.stem != ENGLISH))
-FILLER_OF_A_PAGE = 5
+PAGE_FILLER = 5
 LATIN = 256
 """Characters below are Latin letters, figures and signs, which a font of another script need not have."""
 LINE = 60
@@ -123,8 +123,8 @@ def pages(code: str) -> Iterator[str]:
     """Yield a fact among filler, which comes round in turn."""
     rest = filler(code)
     for number, fact in enumerate(facts(code)):
-        own = [rest[(number + step) % len(rest)] for step in range(FILLER_OF_A_PAGE)]
-        own.insert(number % (FILLER_OF_A_PAGE + 1), fact.sentence)
+        own = [rest[(number + step) % len(rest)] for step in range(PAGE_FILLER)]
+        own.insert(number % (PAGE_FILLER + 1), fact.sentence)
         yield ("" if code in ("zh", "ja") else " ").join(own)
 
 

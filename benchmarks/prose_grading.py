@@ -13,7 +13,7 @@ from benchmarks.grading import (
     ReferenceKind,
     alternatives,
     dates_agree,
-    names_told,
+    names_given,
     polarity,
     read_reference,
     stands,
@@ -27,7 +27,7 @@ MIN_TERMS = 0.45
 """Of what a phrase adds to the question, prose that says the same in its own words holds so much."""
 MANY_NAMES = 3
 """A reference that adds so many names is one of names; the rest of it is how it puts them."""
-FIGURES_OF_A_REASON = 2
+REASON_FIGURES = 2
 _NAME = re.compile(r"(?<=[\w,;:)-] )[A-Z][\w’'&-]{1,60}")
 _RISING = re.compile(
     r"\b(?:ris(?:e|es|en|ing)|rose|increas\w{1,4}|gr[eo]w\w{0,3}|improv\w{1,6}|higher|gain\w{0,3}|positive|up)\b",
@@ -107,7 +107,7 @@ def _fits(question: str, reference: str, answer: str) -> bool:
     asked = asked_of(question)
     said = reference[: split_sentences(reference)[0].end]
     because, given = ([one for one in figures(text) if not is_year(one)] for text in (said, answer))
-    if len(because) < FIGURES_OF_A_REASON or len(given) < FIGURES_OF_A_REASON:
+    if len(because) < REASON_FIGURES or len(given) < REASON_FIGURES:
         return True
     return any(states([one], answer, asked, singled_out=False) for one in because)
 
@@ -120,7 +120,7 @@ def _says(question: str, reference: str, sentences: Sequence[str]) -> bool:
         return _chooses(said & choice, choice - said, sentences)
     answer = " ".join(sentences)
     given = set(content_terms(answer))
-    if named := names_told(question, reference):
+    if named := names_given(question, reference):
         return len(named & given) >= MIN_F1 * len(named)
     names = _names_of(reference) - asked
     if len(names) >= MANY_NAMES:

@@ -10,7 +10,7 @@ from benchmarks.baselines import rank_plainly
 from benchmarks.corpus import Corpus, open_corpus
 from benchmarks.measures import Found, PageRef, Question, quantile, read_questions, select, summary
 from pincite.core.domain.search import Candidate, SearchPlan
-from pincite.core.search.plan import plan_question
+from pincite.core.questions.plan import plan_question
 
 STAGES = ("keyword", "dense", "fused", "reranked", "packed")
 

@@ -20,6 +20,7 @@ from sklearn.metrics import roc_auc_score
 from benchmarks.baselines import Bm25
 from benchmarks.corpus import cache_directory
 from benchmarks.measures import DEPTHS, mean, ndcg, recall
+from pincite.core.answers.quoting import chance_of_answer
 from pincite.core.documents.passages import split_pages
 from pincite.core.domain.answers import lists_passages
 from pincite.core.domain.documents import Block, BlockKind, Document, Page, PageKey, PageStatus
@@ -32,10 +33,9 @@ from pincite.core.graph.nodes.retriever import retriever
 from pincite.core.graph.nodes.rewriter import rewriter
 from pincite.core.graph.nodes.router import router
 from pincite.core.graph.state import TurnState
-from pincite.core.models.quoting import chance_of_answer
-from pincite.core.models.registry import choose_engine
-from pincite.core.search.plan import plan_question
+from pincite.core.questions.plan import plan_question
 from pincite.core.services.bootstrap import Pincite, open_pincite
+from pincite.core.services.registry import choose_engine
 from pincite.core.store.shelf import Shelf
 
 EMBED_AT_ONCE = 256

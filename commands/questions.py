@@ -99,7 +99,7 @@ def _engine_settings(engine: str | None, model: str | None) -> "Settings":
     settings = working_settings().but(**chosen)
     named = engine if engine not in (None, "auto") else "ollama" if model else "quoting"
     if named != "quoting":
-        from pincite.core.models.registry import choose_engine
+        from pincite.core.services.registry import choose_engine
 
         choose_engine(settings, named)
     return settings
@@ -139,9 +139,10 @@ def _tell_turn(turn: "Turn", *, as_json: bool) -> int:
 def turn_as_json(turn: "Turn") -> dict[str, Any]:
     """What ``pincite ask --json`` prints; the keys are explained in docs/command-line.md."""
     from pincite.core.domain.codec import to_plain
-    from pincite.core.domain.turns import Tier, TurnStatus
+    from pincite.core.domain.presentation import Tier, present
+    from pincite.core.domain.turns import TurnStatus
 
-    parts = [part for part in turn.parts if part.text.strip()]
+    parts, shown = [part for part in turn.parts if part.text.strip()], present(turn)
     return {
         "answer": turn.answer,
         "parts": [_part_as_json(part) for part in parts],
@@ -160,10 +161,10 @@ def turn_as_json(turn: "Turn") -> dict[str, Any]:
         "verdict": to_plain(turn.verdict) if turn.verdict else None,
         "confidence": turn.verdict.confidence if turn.verdict else None,
         "requires_review": turn.status is TurnStatus.FLAGGED,
-        "form": turn.form,
+        "form": shown.form,
         "evidence_shown": list(_evidence_shown(turn)),
-        "tier": turn.tier,
-        "warned": turn.tier is not Tier.ANSWERED,
+        "tier": shown.tier,
+        "warned": shown.tier is not Tier.ANSWERED,
         "reasons": list(turn.reasons),
         "path": list(turn.path),
         "trace": [to_plain(step) for step in turn.trace],
@@ -173,9 +174,10 @@ def turn_as_json(turn: "Turn") -> dict[str, Any]:
 def _evidence_shown(turn: "Turn") -> Iterator[dict[str, str]]:
     """Yield the passages that are listed instead of an answer, as they are shown."""
     from pincite.core.domain.answers import Form, listed_passages
+    from pincite.core.domain.presentation import present
 
     items = {item.number: item for item in turn.evidence}
-    for one in listed_passages(turn.final_parts) if turn.form is Form.EVIDENCE else ():
+    for one in listed_passages(turn.final_parts) if present(turn).form is Form.EVIDENCE else ():
         for item in filter(None, map(items.get, one.numbers[:1])):
             text = "\n".join(part.text for part in one.parts)
             yield {"text": text, "document": item.document_name, "page_label": item.passage.page_label}
@@ -185,10 +187,10 @@ def _part_as_json(part: "AnswerPart") -> dict[str, Any]:
     from pincite.core.text.charting import chart_of
     from pincite.core.text.stating import formula
 
-    told: dict[str, Any] = {"text": part.text, "kind": part.kind, "citations": list(part.numbers)}
+    fields: dict[str, Any] = {"text": part.text, "kind": part.kind, "citations": list(part.numbers)}
     chart = None if part.computation else chart_of(part.figures)
-    told |= {"chart": chart} if chart else {}
-    return told | ({"formula": formula(part.figures, part.computation)} if part.computation else {})
+    fields |= {"chart": chart} if chart else {}
+    return fields | ({"formula": formula(part.figures, part.computation)} if part.computation else {})
 
 
 def turn_as_text(turn: "Turn") -> str:
@@ -197,16 +199,18 @@ def turn_as_text(turn: "Turn") -> str:
     The answer is indented, and only what Pincite says begins a line: nothing in an answer looks like it.
     """
     from pincite.core.domain.answers import Form
-    from pincite.core.domain.turns import Tier, TurnStatus, to_check
+    from pincite.core.domain.presentation import Standing, Tier, present
 
-    flagged = turn.status is TurnStatus.FLAGGED
+    shown = present(turn)
     parts = [
         "\n".join(f"  {line}".rstrip() for line in turn.answer.strip().splitlines()),
         "\n".join(map(_source, turn.citations)),
-        _sure(turn.verdict) if turn.verdict and not flagged and turn.form is not Form.EVIDENCE else "",
-        to_check(turn) if turn.tier is Tier.CHECK else "",
+        _sure(turn.verdict)
+        if turn.verdict and shown.standing is not Standing.WAITS and shown.form is not Form.EVIDENCE
+        else "",
+        shown.warning if shown.tier is Tier.CHECK else "",
     ]
-    if flagged:
+    if shown.standing is Standing.WAITS:
         reasons = [f"- {_flat(reason)}" for reason in turn.reasons]
         parts.append("\n".join(["Flagged for review:", *reasons, _flat(turn.question_back)]))
     parts += [f"Note: {_flat(notice)}" for notice in turn.notices]

@@ -98,21 +98,21 @@ def repair() -> int:
     log_to(logging.NullHandler())  # what is being mended is no place for a log
     settings = bare_settings()
     mending = Repair(settings)
-    said = 0
+    reported = 0
     for sentence in mending.files():
-        said += 1
+        reported += 1
         tell(sentence, flush=True)
     settings = load_settings(settings.data_dir)
     if settings.database_path.exists():
         with closing(open_pincite(settings)) as pincite:
             for sentence in go_on(pincite, mending):
-                said += 1
+                reported += 1
                 tell(sentence, flush=True)
     left = list(verify(settings))
     for finding in left:
         tell(f"Not fixed: {finding.sentence}")
     if not left:
-        tell(SOUND if said else "There was nothing to fix.")
+        tell(SOUND if reported else "There was nothing to fix.")
     return FAILED if left else ANSWERED
 
 

@@ -14,7 +14,7 @@ from pincite.core.services.turns import Waiting
 from pincite.pages.components.collections import documents_of
 from pincite.pages.components.controls import button, offer_more, quiet, row, shown_of
 from pincite.pages.components.desk import draw_desk, follow_address
-from pincite.pages.components.facade import errors_told, show
+from pincite.pages.components.facade import errors_shown, show
 from pincite.pages.components.layout import BESIDE, CONVERSATION, FILES
 from pincite.pages.components.notes import draw_notes_button, draw_notes_panel
 from pincite.pages.components.page_view import NOTES, draw_page_panel, shown_page
@@ -51,7 +51,7 @@ def draw(app: Pincite) -> None:
     columns = st.columns(widths, gap="medium")
     with columns[0], st.container(horizontal_alignment="center"):
         conversation = st.container(
-            key=CONVERSATION, width="stretch" if beside else 860, height=640, border=False, autoscroll=True
+            key=CONVERSATION, width="stretch" if beside else 860, height=640, border=False, autoscroll=False
         )
     with conversation:
         turns = draw_conversation(app, session, names)
@@ -85,7 +85,8 @@ def draw_conversation(app: Pincite, session: Session | None, names: dict[str, st
             offer_more(f"Show {count(earlier, 'earlier question')}", session.id, TURNS_A_PAGE, icon="expand_less")
     known: set[str] = set()
     for turn in turns:
-        draw_question(app, turn, names)
+        with st.container(key=f"question_{turn.id}"):
+            draw_question(app, turn, names)
         with st.chat_message("assistant", avatar=":material/fact_check:"):
             if turn.id == running:
                 st.fragment(watch, run_every=0.3)(app, turn.id)
@@ -95,13 +96,14 @@ def draw_conversation(app: Pincite, session: Session | None, names: dict[str, st
                 draw_actions(app, turn)
         known.update(turn.notices)
     if session and waiting:
-        st.fragment(draw_waiting, run_every=0.5)(app, session.id, waiting)
+        with st.container(key=f"waiting_{len(waiting)}"):
+            st.fragment(draw_waiting, run_every=0.5)(app, session.id, waiting)
     return turns
 
 
 def watch(app: Pincite, turn_id: str) -> None:
     """Redraw the running turn until it ends; then the whole page draws it as finished, once."""
-    with errors_told():
+    with errors_shown():
         snapshot = app.runner.snapshot(turn_id)
         if not snapshot.running:
             st.rerun()
@@ -181,7 +183,7 @@ def draw_welcome(
         draw(app, session, ready, watched)
     samples = [] if documents or collection else sorted((PACKAGE_ROOT / "data" / "samples").glob("*contract*.pdf"))
     if samples and button("Try it with the sample contract", "play_circle", type="primary"):
-        with errors_told():
+        with errors_shown():
             document = app.ingest.add(samples[0].read_bytes(), samples[0].name).document
             add_to_scope(app, session, [document.id])
             ask(app, session, SAMPLE_QUESTION, Mode.AUTO)
@@ -193,12 +195,12 @@ def about_document(app: Pincite, document: Document) -> str:
     """Its type, its length, and what of it was not read."""
     kind = next((field.value for field in document.metadata if field.name == "document type"), "")
     covered = app.library.coverage(document.id)
-    told = [kind[:1].upper() + kind[1:], count(document.page_count, "page")]
+    facts = [kind[:1].upper() + kind[1:], count(document.page_count, "page")]
     if lost := covered.unread - covered.waiting:
-        told.append(f"{count(lost, 'page')} without text")
+        facts.append(f"{count(lost, 'page')} without text")
     if covered.waiting:
-        told.append(f"{count(covered.waiting, 'page')} still being recognised")
-    return " · ".join(filter(None, told))
+        facts.append(f"{count(covered.waiting, 'page')} still being recognised")
+    return " · ".join(filter(None, facts))
 
 
 def draw_input(
@@ -236,7 +238,7 @@ def draw_mode(app: Pincite, key: str) -> Mode:
         written = st.radio("Written by", writers, writers.index(writer), format_func=escape,
                            disabled=bool(variable_of("engine")))  # fmt: skip
     if written != writer:
-        with errors_told():
+        with errors_shown():
             app.settings.change(engine=written)
             st.rerun()
     return mode
@@ -247,7 +249,7 @@ def receive(
 ) -> None:
     new = take_in(app, value.files, collection, session_id=session.id if session else "") if value.files else []
     intake().known.clear()  # asking about a file that is here already needs no message
-    with errors_told():
+    with errors_shown():
         if new:
             add_to_scope(app, session, [document.id for document in new])
         if value.text.strip():
@@ -262,7 +264,7 @@ def ask(app: Pincite, session: Session | None, question: str, mode: Mode, only: 
     """Start a turn on the session's documents, or on these; it waits for documents that are still being read."""
     session = session or begin(app)
     st.session_state["session_id"] = session.id
-    with errors_told():
+    with errors_shown():
         if only:
             app.runner.ask(session.id, question, mode=mode, document_ids=only)
         else:

@@ -20,7 +20,7 @@ from pincite.core.domain.turns import TurnFilter
 from pincite.core.services.bootstrap import Pincite
 from pincite.pages.components.collections import documents_of, draw_collections
 from pincite.pages.components.controls import button, confirm_deletion, download, quiet, row
-from pincite.pages.components.facade import errors_told, show
+from pincite.pages.components.facade import errors_shown, show
 from pincite.pages.components.page_map import TROUBLED, draw_page_map, summary
 from pincite.pages.components.page_view import (
     ShownPage,
@@ -74,9 +74,10 @@ def draw(app: Pincite) -> None:
 def draw_uploader(app: Pincite, collection: Collection | None) -> None:
     """A fresh uploader after each batch, so that no file is taken in twice; the files go into the collection too."""
     batch = st.session_state.setdefault("upload_batch", 0)
+    largest = app.settings.current.max_file_mib
     files = st.file_uploader(
-        "Add PDFs or Word files", type=[*ENDINGS], accept_multiple_files=True, key=f"upload_{batch}",
-        label_visibility="collapsed", max_upload_size=app.settings.current.max_file_mib,
+        f"Drop PDFs or Word files here, or choose them (up to {largest:,} MB each)", type=[*ENDINGS],
+        accept_multiple_files=True, key=f"upload_{batch}", max_upload_size=largest,
     )  # fmt: skip
     if files:
         take_in(app, files, collection)
@@ -229,7 +230,7 @@ def draw_document(app: Pincite, document: Document, collection: Collection | Non
         ):
             name = (st.text_input("Name", value=document.name, max_chars=200) or "").strip()
             if st.form_submit_button("Save", type="primary") and name:
-                with errors_told():
+                with errors_shown():
                     app.library.rename(document.id, name)
                     st.rerun()
         draw_file_button(app, document, key="document_file")
@@ -301,20 +302,20 @@ def draw_open_page(app: Pincite, document: Document, shown: ShownPage) -> None:
     if not as_text:
         draw_picture(document, shown, SLOT)
         return
-    with errors_told():
+    with errors_shown():
         text = app.library.page_text(document.id, shown.page_index)
         st.code(text or "This page has no text.", language=None, wrap_lines=True, height=640)
 
 
 def relations_in_words(app: Pincite, document: Document) -> list[str]:
     """Return which documents it amends or replaces, and by which it is amended or replaced."""
-    told = []
+    sentences = []
     for one in app.search.relations():
         if one.newer.id == document.id:
-            told.append(f"{'Replaces' if one.whole else 'Amends'} {one.older.name}")
+            sentences.append(f"{'Replaces' if one.whole else 'Amends'} {one.older.name}")
         if one.older.id == document.id:
-            told.append(f"{'Replaced' if one.whole else 'Amended'} by {one.newer.name}")
-    return told
+            sentences.append(f"{'Replaced' if one.whole else 'Amended'} by {one.newer.name}")
+    return sentences
 
 
 def draw_metadata(app: Pincite, document: Document) -> None:
@@ -345,9 +346,9 @@ def draw_metadata(app: Pincite, document: Document) -> None:
 def _related(app: Pincite, document: Document) -> dict[str, str]:
     """Return the names of the documents that it amends or replaces, by its text or a person's statement."""
     own = [one for one in app.search.relations() if one.newer.id == document.id]
-    said = {field.name: field.value for field in document.metadata if field.source is MetadataSource.USER}
+    entered = {field.name: field.value for field in document.metadata if field.source is MetadataSource.USER}
     return {
-        fact: ", ".join(one.older.name for one in own if one.whole == whole) or said.get(fact, "")
+        fact: ", ".join(one.older.name for one in own if one.whole == whole) or entered.get(fact, "")
         for fact, whole in ((AMENDS, False), (REPLACES, True))
     }
 

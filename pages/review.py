@@ -12,7 +12,7 @@ from pincite.core.services.bootstrap import Pincite
 from pincite.pages.components import controls, deciding
 from pincite.pages.components.answer import answer_markdown, claim_line, draw_evaluation
 from pincite.pages.components.controls import button, icon_button, offer_more, quiet, row, shown_of
-from pincite.pages.components.facade import errors_told, safely, show
+from pincite.pages.components.facade import errors_shown, safely, show
 from pincite.pages.components.layout import BAR, CASE, LAST_DECISION
 from pincite.pages.components.live_text import live_text_area
 from pincite.pages.components.page_view import (
@@ -92,7 +92,7 @@ def draw_waiting(app: Pincite, flagged: int) -> None:
     )  # fmt: skip
     if (more := app.turns.count_lines(wanted) - len(lines)) > 0:
         offer_more(f"Show more ({more:,} waiting)", "waiting", LINES_A_PAGE)
-    turn = app.verdicts.as_it_stands(app.turns.without_trace(lines[position].id))
+    turn = app.verdicts.as_current(app.turns.without_trace(lines[position].id))
     draw_case(app, turn, position, len(lines) - 1, names)
 
 
@@ -189,8 +189,8 @@ def draw_editing_bar(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> Non
     if draft and draft.text.strip() != turn.answer.strip():
         claims = app.verdicts.of_edit(turn.id, draft.text).claims
         doubtful = sum(claim.status in (ClaimStatus.UNSUPPORTED, ClaimStatus.CONTRADICTED) for claim in claims)
-        told = f": {count(doubtful, 'claim')} not supported" if doubtful else ""
-        st.badge(f"Edited, not saved{told}", icon=":material/edit_note:", color="orange",
+        remark = f": {count(doubtful, 'claim')} not supported" if doubtful else ""
+        st.badge(f"Edited, not saved{remark}", icon=":material/edit_note:", color="orange",
                  help=f"Draft from {moment(draft.updated_at)}. It stays until you save or discard it.")  # fmt: skip
 
 
@@ -230,7 +230,7 @@ def draw_hint(app: Pincite, turn: Turn) -> None:
     with st.expander("Ask again with a hint", icon=":material/replay:"), st.form(f"hint_{turn.id}", border=False):
         hint = st.text_input("Hint", placeholder="For example: look in section 6, not in the annex")
         if st.form_submit_button("Ask again") and hint:
-            with errors_told():
+            with errors_shown():
                 app.runner.run_again(turn.id, hint=hint)
                 st.switch_page("pages/chat.py", query_params={"session": turn.session_id})
 

@@ -8,7 +8,7 @@ from pincite.core.services.bootstrap import Pincite
 from pincite.core.services.reviews import measured_confidence
 from pincite.pages.components.agreement import draw_agreement
 from pincite.pages.components.controls import button, confirm_deletion, quiet, row
-from pincite.pages.components.facade import errors_told, show
+from pincite.pages.components.facade import errors_shown, show
 from pincite.pages.components.reranker import about_reranker, draw_download
 from pincite.pages.components.setting import draw_setting
 from pincite.pages.components.words import escape, size
@@ -53,7 +53,7 @@ def draw(app: Pincite) -> None:
 
 
 def save(app: Pincite, values: dict[str, object]) -> None:
-    with errors_told():
+    with errors_shown():
         app.settings.change(**values)
         st.toast("Saved. Changes apply from your next question.", icon=":material/check:")
         st.rerun()
@@ -137,8 +137,8 @@ def draw_models(app: Pincite, fetching: bool) -> None:
     fetch = app.models.fetching()
     if fetch and fetch.running:
         share = min(fetch.now.done / fetch.now.total, 1.0) if fetch.now.total else 0.0
-        told = f"{size(fetch.now.done)} of {size(fetch.now.total)}" if fetch.now.total else escape(fetch.now.doing)
-        st.progress(share, text=f"Downloading {escape(fetch.name)}: {told}")
+        progress = f"{size(fetch.now.done)} of {size(fetch.now.total)}" if fetch.now.total else escape(fetch.now.doing)
+        st.progress(share, text=f"Downloading {escape(fetch.name)}: {progress}")
         quiet("Stop", "cancel", app.models.stop)
         return
     if fetch and fetch.error:
@@ -147,7 +147,7 @@ def draw_models(app: Pincite, fetching: bool) -> None:
         name = st.text_input("Another model", app.models.recommended, help="A name from ollama.com/library. Ollama "
                              "downloads it. The suggested model suits this machine's memory.")  # fmt: skip
         if st.form_submit_button("Download", icon=":material/download:"):
-            with errors_told():
+            with errors_shown():
                 app.models.fetch(name.strip())
                 st.rerun()
 
@@ -170,7 +170,7 @@ def draw_openai(app: Pincite) -> None:
         ).strip()  # fmt: skip
         embedding = draw_setting(settings, "embedding_address")
         if st.form_submit_button("Save", type="primary", key="save_openai"):
-            with errors_told():
+            with errors_shown():
                 if key:
                     app.engines.keep_key(address, "" if key == "-" else key)
                 save(app, {"openai_address": address, "openai_model": model, "embedding_address": embedding})
@@ -199,7 +199,7 @@ def draw_embeddings(app: Pincite) -> None:
         if st.button("Switch", disabled=name == current):
             save(app, {"embedding_model": name})
         if quiet("Go back to the previous index", "undo"):
-            with errors_told():
+            with errors_shown():
                 if app.settings.roll_back_embedding():
                     st.rerun()
                 st.toast("There is no earlier index.", icon=":material/info:")
@@ -218,7 +218,7 @@ def draw_build(app: Pincite) -> None:
     if build.message:
         st.error(escape(build.message), icon=":material/error:")
     if button("Stop and keep the old index", "cancel"):
-        with errors_told():
+        with errors_shown():
             app.settings.roll_back_embedding()
             st.rerun()
 

@@ -12,7 +12,7 @@ from pincite.core.domain.turns import Turn, TurnFilter
 from pincite.core.services.bootstrap import Pincite
 from pincite.pages.components.answer import answer_markdown, claim_line, confidence_history, draw_evaluation
 from pincite.pages.components.controls import download, link_to_session, offer_more, row, shown_of
-from pincite.pages.components.facade import errors_told, show
+from pincite.pages.components.facade import errors_shown, show
 from pincite.pages.components.trace_view import (
     candidate_rows,
     draw_path,
@@ -29,7 +29,7 @@ TURNS_A_PAGE = 50
 def draw(app: Pincite) -> None:
     st.header("Traces", anchor=False)
     one_turn, playground = st.tabs(["One answer", "Try a search"])
-    with one_turn, errors_told():
+    with one_turn, errors_shown():
         draw_turn(app)
     with playground:
         draw_playground(app)
@@ -42,7 +42,7 @@ def draw_turn(app: Pincite) -> None:
     turn = app.turns.get(chosen)
     if turn.id == app.runner.running(turn.session_id):
         turn = app.runner.snapshot(turn.id).turn
-    turn = app.verdicts.as_it_stands(turn)
+    turn = app.verdicts.as_current(turn)
     with row():
         st.markdown(f"{STATUS_WORDS[turn.status]} · {escape(turn.engine)} · {moment(turn.started_at)}", width="content")
         link_to_session(turn.session_id)
@@ -150,7 +150,7 @@ def draw_playground(app: Pincite) -> None:
     if not query:
         st.caption("Type a query to see what each stage of the search finds, and in what order.")
         return
-    with errors_told(), st.spinner("Searching…"):
+    with errors_shown(), st.spinner("Searching…"):
         plan, result = app.search.try_out(query, tuple(chosen))
         draw_plan(plan)
         for note in (f"Reranker: {result.reranker} · score floor {result.score_floor:.2f}", *result.notes):

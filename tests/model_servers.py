@@ -54,7 +54,7 @@ class Script:
 
 
 @contextmanager
-def openai_stand_in(script: Script) -> Iterator[Script]:
+def fake_openai_server(script: Script) -> Iterator[Script]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self._see({})

@@ -13,11 +13,13 @@ from pincite.core.domain.settings import PACKAGE_ROOT
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("pincite.core.domain",),
     ("pincite.core.text",),
+    ("pincite.core.models",),
+    ("pincite.core.questions",),
     (
+        "pincite.core.answers",
         "pincite.core.search",
         "pincite.core.judge",
         "pincite.core.figures",
-        "pincite.core.models",
         "pincite.core.documents",
         "pincite.core.store",
     ),
@@ -128,7 +130,7 @@ def test_pages_know_only_the_facade_and_the_vocabulary() -> None:
     assert strangers == []
 
 
-def test_measuring_and_testing_share_only_what_stands_in_tests_support() -> None:
+def test_measuring_and_testing_share_only_tests_support() -> None:
     measuring, testing = _modules("benchmarks", "training"), _modules("tests")
     assert len(measuring) > 20 and len(testing) > 100
     strangers = {

@@ -25,12 +25,12 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.corpus import Corpus, open_corpus
 from benchmarks.grading import grade
 from benchmarks.measures import Question, mean, read_questions
+from pincite.core.answers.quoting import MIN_ANSWERED
+from pincite.core.answers.selection import Measured, Models, Scored, Skill, measure_answer, measure_units, reader_of
 from pincite.core.domain.logistic import LogisticModel
 from pincite.core.judge.confidence import calibration_error, reliability, threshold_effects
-from pincite.core.models.quoting import MIN_ANSWERED
-from pincite.core.models.selection import Measured, Models, Scored, Skill, measure_answer, measure_units, reader_of
-from pincite.core.search.plan import plan_question
-from pincite.core.text.questions import asks_for_a_fact, is_english
+from pincite.core.questions.plan import plan_question
+from pincite.core.questions.wording import asks_for_one_fact, is_english
 from pincite.core.text.terms import content_terms, words
 from training.training_folder import ONE_DOCUMENT
 
@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     samples = {skill: samples_of(folder, skill) for skill, folder in folders.items() if options.only in (None, skill)}
     if english := samples.get(Skill.ENGLISH):
         samples[Skill.UNREAD] = [_unread(one) for one in english if not one.ordinary]
-    written = json.loads(files("pincite.core.models").joinpath("quoting.json").read_text(encoding="utf-8"))
+    written = json.loads(files("pincite.core.answers").joinpath("quoting.json").read_text(encoding="utf-8"))
     report = written["measured"]
     for skill, own in samples.items():
         report[skill.value] = left_out(own)
@@ -192,7 +192,7 @@ def _tokens(text: str) -> list[str]:
 
 def _right(asked: Asked, best: Scored, holds: bool) -> bool:
     """As it is shown: the headline where one fact is asked for, graded as answers are, else the sentence."""
-    if best.answer is None or not asks_for_a_fact(asked.question):
+    if best.answer is None or not asks_for_one_fact(asked.question):
         return holds
     headline = best.unit.item.passage.text[best.answer.start : best.answer.end]
     return any(

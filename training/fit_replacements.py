@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from pincite.core.models.replacements import (
+from pincite.core.questions.replacements import (
     Message,
     Replacing,
     features_of,
@@ -23,7 +23,7 @@ from pincite.core.models.replacements import (
 )
 
 DATA = Path(__file__).parent / "replacements.tsv"
-OUTPUT = Path(__file__).parents[1] / "core" / "models" / "replacements.json"
+OUTPUT = Path(__file__).parents[1] / "core" / "questions" / "replacements.json"
 RIDGE = 3.0
 Matrix = NDArray[np.float64]
 

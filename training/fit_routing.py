@@ -22,9 +22,10 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import LeaveOneGroupOut, StratifiedKFold
 
 from benchmarks.measures import read_questions
-from pincite.core.models.utterances import COMPARISON, LEANS, Changes, Wish
-from pincite.core.models.utterances import described as measures
-from pincite.core.search.follow_up import LEANS as LEANING
+from pincite.core.domain.questions import Wish
+from pincite.core.questions.follow_up import LEANS as LEANING
+from pincite.core.questions.utterances import COMPARISON, LEANS, Changes
+from pincite.core.questions.utterances import described as measures
 from pincite.core.text.sentences import split_sentences
 from training.fit_quoting import ORDINARY, YES_NO
 from training.reader.examples import OF_OUR_OWN

@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     questions = {name: read_rows(options.directory, name, options.limit) for name in SOURCES}
     kinds = fit_kinds(options.directory, questions)
     gates = _asking(kinds)
-    kept = {name: [row for row in questions[name] if _held_back(row)] for name in SHIPPED}
+    kept = {name: [row for row in questions[name] if _reserved(row)] for name in SHIPPED}
     cases, sums = _of_both_kinds(questions, gates)
     elsewhere = list(_cases("aitqa", questions["aitqa"], shipped_weights(), _cell_case, gates))
     own = [case for case in sums if case.own]
@@ -125,8 +125,8 @@ def _asking(kinds: LogisticModel) -> Gates:
 
 def _of_both_kinds(questions: Mapping[str, Sequence[dict[str, Any]]], gates: Gates) -> tuple[list[Case], list[Case]]:
     """Stated cells and computed figures, of tables that the ranking was not fitted on."""
-    weights = _ranking([row for name in SHIPPED for row in questions[name] if not _held_back(row)])
-    kept = {name: [row for row in questions[name] if _held_back(row)] for name in SHIPPED}
+    weights = _ranking([row for name in SHIPPED for row in questions[name] if not _reserved(row)])
+    kept = {name: [row for row in questions[name] if _reserved(row)] for name in SHIPPED}
     cells = [case for name in SHIPPED for case in _cases(name, kept[name], weights, _cell_case, gates)]
     return cells, list(_cases("tatqa", kept["tatqa"], weights, _computed_case, gates))
 
@@ -164,7 +164,7 @@ def _ranking(rows: Sequence[dict[str, Any]]) -> Weights:
     )
 
 
-def _held_back(row: Mapping[str, Any]) -> bool:
+def _reserved(row: Mapping[str, Any]) -> bool:
     """Half of the keys teach the ranking, the other half the models behind it."""
     return int(digest(row["split_key"])[-1], 16) % 2 == 0
 

@@ -17,7 +17,7 @@ from benchmarks.measures import PageRef, mean, read_questions, recall, select
 from pincite.core.domain.logistic import LogisticModel
 from pincite.core.domain.search import Candidate
 from pincite.core.models.rank_features import EITHER_WAY, FEATURES
-from pincite.core.search.plan import plan_question
+from pincite.core.questions.plan import plan_question
 from training.training_folder import ONE_DOCUMENT
 
 Matrix = NDArray[np.float64]

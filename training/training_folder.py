@@ -24,7 +24,7 @@ from training.reader.examples import part_of
 
 PAGE_CHARACTERS = 2_600
 MAX_PAGES = 24
-TABLES_OF_A_REPORT = 16
+REPORT_TABLES = 16
 SEEN = 40
 """Characters on both sides of a context's middle; where they stand already, so does the context."""
 NAMES_ITS_PAGE = 0.08
@@ -253,8 +253,8 @@ def _gathered_documents(source: Source, rows: Iterable[Row]) -> Iterator[tuple[s
 
 def _table_documents(source: Source, rows: Iterable[Row]) -> Iterator[tuple[str, list[Sheet]]]:
     groups = _by_key(rows)
-    for number in range(min(source.documents, len(groups) // TABLES_OF_A_REPORT)):
-        group = groups[number * TABLES_OF_A_REPORT : (number + 1) * TABLES_OF_A_REPORT]
+    for number in range(min(source.documents, len(groups) // REPORT_TABLES)):
+        group = groups[number * REPORT_TABLES : (number + 1) * REPORT_TABLES]
         yield (
             f"{source.name}-{number}.pdf",
             [Sheet((own[0]["text"],), tuple(map(tuple, own[0]["table"])), tuple(map(_asked, own))) for _, own in group],

@@ -88,8 +88,8 @@ def app_window(browser: Path, profile: Path, where: str, otherwise: Callable[[st
         if leaving.is_set():
             return
         if problem:
-            told = f"The window of {browser.name} failed ({problem}); Pincite continues in the default browser."
-            print(shown(told), flush=True)
+            message = f"The window of {browser.name} failed ({problem}); Pincite continues in the default browser."
+            print(shown(message), flush=True)
             otherwise(where)
         else:
             _thread.interrupt_main()

@@ -42,7 +42,7 @@ SEED = 11
 LANES = 2
 SETTLE_SECONDS = 60.0
 CHILD_SECONDS = 120.0
-MOMENTS_OF_A_START = 250
+START_MOMENTS = 250
 DIMENSIONS = 32
 SECRET = "Zanzibarine"
 """A word of the session that is deleted; it stands nowhere else."""
@@ -480,7 +480,7 @@ class _Campaign:
     def kill(self, scene: str, number: int) -> None:
         """Kill once; every other time again, while the next start puts in order what the first kill left."""
         lot = random.Random(f"{SEED} {scene} {number}")
-        moment, again = lot.randint(1, self._lengths[scene]), lot.randint(1, MOMENTS_OF_A_START)
+        moment, again = lot.randint(1, self._lengths[scene]), lot.randint(1, START_MOMENTS)
         place = self._place(scene, str(number))
         report = place.with_suffix(".report")
         killed = self._run(_doomed, place, scene, moment, report, may_die=True) == -signal.SIGKILL

@@ -21,20 +21,23 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from pincite.core.answers.selection import measure_units
 from pincite.core.documents.formats.pdf.garbling import garbling
 from pincite.core.documents.metadata import describe
 from pincite.core.documents.passages import split_pages
 from pincite.core.domain.answers import AnswerPart
 from pincite.core.domain.documents import Page, PageStatus, Passage
 from pincite.core.domain.ports import PdfInfo
+from pincite.core.domain.questions import Question
 from pincite.core.domain.search import Evidence, Mode
 from pincite.core.domain.turns import Exchange
 from pincite.core.graph.nodes import router
 from pincite.core.judge.claims import extract_claims
 from pincite.core.judge.judge import judge_answer
 from pincite.core.judge.restated import changes
-from pincite.core.models.selection import measure_units
-from pincite.core.search.plan import plan_question
+from pincite.core.questions.mentions import resolve_mentions
+from pincite.core.questions.plan import plan_question
+from pincite.core.questions.reading import read_question
 from pincite.core.store.keywords import index_terms
 from pincite.core.text import markdown
 from pincite.core.text.language import detect_language
@@ -417,13 +420,16 @@ def functions() -> dict[str, Callable[[str], object]]:
     """Return the functions that take text from a document, a person or a model, each as a function of one text."""
     page = "The tenant pays a rent of $1,200 within 30 days. The landlord may end the lease on 4 May 2021."
     info = PdfInfo(1, (), {})
+    before = Exchange("", "Who pays?", "The tenant and the landlord.")
     item = Evidence(1, Passage("d:0:0", "d", 0, "1", page, 0, len(page)), "d.pdf", {"reranked": 1.0})
+
+    def read(text: str) -> Question:
+        return read_question(text, (before,), (), lambda document_id: "")
+
     return {
-        "router by rule": lambda text: router._by_rule(text, Mode.AUTO, (), ()),
-        "resolve_mentions": lambda text: router.resolve_mentions(text, ()),
-        "plan_question": lambda text: plan_question(
-            text, history=(Exchange("", "Who pays?", "The tenant and the landlord."),)
-        ),
+        "router by rule": lambda text: router._by_rule(read(text), Mode.AUTO, ()),
+        "resolve_mentions": lambda text: resolve_mentions(text, ()),
+        "plan_question": lambda text: plan_question(read(text)),
         "split_sentences": split_sentences,
         "quantities": quantities,
         "content_terms": content_terms,

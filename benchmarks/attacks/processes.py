@@ -28,8 +28,8 @@ from pincite.core.domain.ports import Embedder, Vectors
 from pincite.core.domain.settings import Settings
 from pincite.core.domain.turns import TurnStatus
 from pincite.core.models.minilm import MiniLmEmbedder
-from pincite.core.models.registry import make_embedder
 from pincite.core.services import bootstrap as runtime
+from pincite.core.services.registry import make_embedder
 
 SEED = 17
 PATIENCE_SECONDS = 120.0

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pincite.core.domain.documents import FURNITURE, Block, BlockKind
 
 MIN_PAGES, LAST_PLACE = 8, 20
-"""Of a document that has one, and pages at its beginning that it may stand on."""
+"""Minimum number of pages of a document that has one, and number of first pages that it may be on."""
 MIN_ENTRIES, SHARE, RISING = 6, 0.5, 0.9
 FRONT_MATTER = 30
 """Pages that are counted apart, so that a page's number and its place in the file differ."""

@@ -35,12 +35,12 @@ def read_grid(
     *,
     caption: str = "",
     above: Table | None = None,
-    most_heads: int = _MAX_HEAD_ROWS,
+    max_heads: int = _MAX_HEAD_ROWS,
     heads: int | None = None,
 ) -> Table:
     """Make a table of cells with row, column and text.
 
-    ``above``: the table that these rows go on with; ``most_heads``: the rows above the first that stands under heads;
+    ``above``: the table that these rows go on with; ``max_heads``: the number of rows above the first row under heads;
     ``heads``: the number of rows of heads, if it is known.
     """
     comma = uses_decimal_comma(cell.text for cell in cells)
@@ -52,7 +52,7 @@ def read_grid(
     row_count = max((cell.row for cell in cells), default=-1) + 1
     column_count = max((cell.column + cell.columns for cell in cells), default=0)
     grid = {(cell.row, cell.column): cell for cell in cells}
-    found = heads if heads is not None else min(most_heads, _head_rows(grid, row_count, column_count))
+    found = heads if heads is not None else min(max_heads, _head_rows(grid, row_count, column_count))
     head_rows = 0 if above else found
     head_columns = _head_columns(cells, column_count, head_rows)
     if above:
@@ -68,14 +68,14 @@ def read_grid(
 
 
 def _title(cells: Sequence[Cell]) -> Cell | None:
-    """The only cell of the first row, where it stands at the left and over a row of heads: it heads the whole table."""
+    """Return the only cell of the first row, if it is at the left above a row of heads: it heads the whole table."""
     first, second = ([cell for cell in cells if cell.row == row and cell.text] for row in (0, 1))
     heads = len(second) > 1 and not any(map(_is_figure, second))
     return first[0] if heads and len(first) == 1 and first[0].column == 0 else None
 
 
 def _stated(caption: str, corner: Heading) -> tuple[str, int]:
-    """What holds for all figures: the corner says it ("in millions"), else the lines above, but no percentages."""
+    """Return the unit and scale of all figures: the corner's ("in millions"), else the caption's; no percentages."""
     unit, scale = stated_measure(caption)
     if unit == "%":
         unit, scale = "", 0
@@ -195,7 +195,7 @@ def _rows(grid: Grid, row_count: int, column_count: int, head_rows: int, head_co
 
 
 def _leave(groups: list[_Group], left: float, *, opens: bool) -> None:
-    """Close the groups that a row at this edge does not stand in."""
+    """Close the groups that a row at this edge is not in."""
     while groups:
         last = groups[-1]
         inside = left > last.left + _SAME_EDGE

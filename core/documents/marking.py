@@ -1,4 +1,4 @@
-"""Draw a page's image with words marked: where a quotation stands is shown on the page itself."""
+"""Draw a page's image with words marked: a quotation is shown in its place on the page itself."""
 
 import io
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from pincite.core.domain.documents import Box, HiddenText, Page
 MARK = (255, 226, 89)
 """Yellow, multiplied in, so that the words under it stay readable."""
 HIDDEN, HIDDEN_INK = (255, 224, 224), (178, 24, 24)
-"""Red on pale red: nothing of it stands on the page."""
+"""Red on pale red: nothing of it is visible on the page."""
 _EDGE = (170, 176, 177)
 _MIN_SIDE = 9.0
 """Pixels that hidden words are shown at least, so that tiny ones can be read."""

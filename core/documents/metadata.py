@@ -1,4 +1,4 @@
-"""What a document says about itself: title, author, date, language, type, company, year, each with its source.
+"""What a document states about itself: title, author, date, language, type, company, year, each with its source.
 
 Deterministic and cautious: a field that nothing supports is left out, so that filters never hide a document by a guess.
 """
@@ -12,10 +12,11 @@ from pincite.core.domain.documents import CONTRACT, BlockKind, MetadataField, Me
 from pincite.core.domain.ports import PdfInfo
 from pincite.core.text.dates import dates_in
 from pincite.core.text.language import detect_language
+from pincite.core.text.years import YEAR
 
 _FIRST_PAGES = 3
 _OPENING = 5000
-"""Characters in which a document says what it is."""
+"""Number of characters in which a document states what it is."""
 _NEAR_THE_TOP = 1500
 _MAX_LENGTH = 200
 _BY_A_PROGRAM = re.compile(r"^microsoft \w+\s*-\s*", re.I)
@@ -31,7 +32,6 @@ _NOBODY = re.compile(
 _PERIOD_END = re.compile(r"(?:year|quarter(?:ly)?|period)(?:\s{1,9}\w{1,40})?\s{1,9}ended:?\s{0,9}", re.I)
 _PERIOD_CHARACTERS = 40
 _PDF_DATE = re.compile(r"^(?:D:)?((?:19|20)\d\d)(\d\d)?(\d\d)?")
-_ANY_YEAR = re.compile(r"(?<!\d)(?P<year>(?:19|20)\d\d)(?!\d)")
 _FILE_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
 _COMPANY = re.compile(
     r"\b((?:[A-Z0-9][\w&’'.-]{0,40}+[ ,]{1,4}+(?:(?:of|and|the|&|de|für|und)[ ]{1,4}+)?){1,5}?"
@@ -63,7 +63,7 @@ _TYPES = tuple(
     )
 )
 _FORM = re.compile(r"^[^\w\n]*form ((?=\S*\d)[\w-]{1,9})\s*$", re.I | re.M)
-"""Forms say their number on a line of its own: above it stands whose form it is, below it what it is about."""
+"""Number of a form, on a line of its own: above it is the form's issuer, below it what the form is about."""
 
 
 def describe(info: PdfInfo, first_pages: Sequence[Page], file_name: str) -> tuple[MetadataField, ...]:
@@ -120,7 +120,7 @@ def _author(info: PdfInfo) -> str | None:
 def _period(text: str) -> str:
     """What follows where the pages name the end of the reported period."""
     ends = (text[match.end() : match.end() + _PERIOD_CHARACTERS] for match in _PERIOD_END.finditer(text))
-    return next((end for end in ends if _ANY_YEAR.search(end)), "")
+    return next((end for end in ends if YEAR.search(end)), "")
 
 
 def _first_date(text: str) -> str | None:
@@ -132,8 +132,8 @@ def _joined(match: re.Match[str] | None) -> str | None:
 
 
 def _year(text: str) -> str | None:
-    found = _ANY_YEAR.search(text)
-    return found["year"] if found else None
+    found = YEAR.search(text)
+    return found.group() if found else None
 
 
 def _type(text: str) -> str | None:

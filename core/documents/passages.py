@@ -1,4 +1,4 @@
-"""Pages to passages: stretches of one page's text that respect blocks, lines and headings and know where they stand.
+"""Pages to passages: stretches of one page's text that respect blocks, lines and headings and know their position.
 
 Owns where a passage begins and ends and what context is indexed with it. Reading and storing are others' work.
 """
@@ -145,7 +145,7 @@ def _letters(text: str) -> str:
 
 
 def _pieces(page: Page) -> Iterator[_Piece]:
-    """The page's blocks without what states nothing (unless nothing else is there), cut where they are too long."""
+    """Yield the page's blocks without those that state nothing (unless there are no others), cut where too long."""
     blocks: Sequence[Block] = page.blocks or [
         Block(start, end, BlockKind.PARAGRAPH) for start, end in _spans(page.text, 0, len(page.text), _LINE_END)
     ]

@@ -86,7 +86,7 @@ def _identity(path: Path) -> tuple[Any, ...]:
 
 
 def _answer(request: Mapping[str, Any], document: "OpenPdf") -> Iterator[Message]:
-    """Plain values only (strings, numbers, bytes): the application trusts nothing else from here."""
+    """Yield plain values only (strings, numbers, bytes): the application trusts no other values from here."""
     from pincite.core.documents.formats.word.own_text import attached
 
     work = request["do"]
@@ -139,7 +139,7 @@ def _watch(memory_mib: int, parent: int) -> None:
 
 
 def _resident_mib() -> float:
-    """Memory in use now where the system tells, else the most there was."""
+    """Return the memory in use now where the system reports it, else the maximum so far."""
     if _STATM.exists():
         return int(_STATM.read_text().split()[1]) * _PAGE_BYTES / 1024 / 1024
     try:

@@ -1,6 +1,6 @@
-"""Quotations read back: from the picture of their page, or, of a Word file, from the file's own text.
+"""Read quotations back: from the picture of their page, or, of a Word file, from the file's own text.
 
-What a file says must be what a reader of the page sees, and what we set of a Word file what the file says.
+A file's text must be what a reader of the page sees, and what we set of a Word file must be the file's text.
 """
 
 import re
@@ -28,7 +28,7 @@ Lines = Callable[[Sequence[Sequence[float]]], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class ReadLine:
-    """Words on one line, where they stand, and the quarter turns that may set them upright."""
+    """Words on one line, their position, and the quarter turns that may set them upright."""
 
     said: str
     box: Box
@@ -38,9 +38,9 @@ class ReadLine:
 
 
 def read_back(page: Page, start: int, end: int, lines: Lines) -> ReadBack:
-    """Hold a stretch of a page's text against its picture; a page that was recognised came from its picture.
+    """Compare a stretch of a page's text with its picture; a page that was recognised came from its picture.
 
-    What seems to differ is looked at once more with all that stands on its line: a word alone is easily misread.
+    What seems to differ is looked at once more with all that is on its line: a word alone is easily misread.
     """
     if page.status is PageStatus.OCR:
         return ReadBack(Likeness.AGREES)
@@ -92,7 +92,7 @@ def compare_with_own_text(page: Page, start: int, end: int, own: OwnText) -> Rea
 
 
 def _drawn(page: Page) -> list[Word]:
-    """Return the words that the page's picture shows as such: no comments, and not what stands for a box."""
+    """Return the words that the page's picture shows as such: no comments, and no labels that replace a box."""
     comments = [block for block in page.blocks if block.kind is BlockKind.COMMENT]
     return [
         word
@@ -103,7 +103,7 @@ def _drawn(page: Page) -> list[Word]:
 
 
 def _compared(told: Sequence[ReadLine], lines: Lines) -> list[tuple[Likeness, str]]:
-    """What the picture says of each line, and whether that is what the file says."""
+    """Return for each line whether the picture agrees with the file's text, and what the picture shows."""
     asked = [(at, turn) for at, line in enumerate(told) for turn in line.turns]
     boxes = [(box.left, box.top, box.right, box.bottom, turn) for at, turn in asked for box in [told[at].box]]
     found = [(Likeness.UNKNOWN, "")] * len(told)
@@ -152,7 +152,7 @@ def _is_within(mark: Box, line: Box) -> bool:
 
 
 def _goes_on(line: Sequence[Word], word: Word, upright: bool) -> bool:
-    """Return whether a word stands behind the last of a line, on the side to which the line runs."""
+    """Return whether a word follows the last of a line, on the side to which the line runs."""
     last = line[-1].box
     if not _level(last, word.box, upright):
         return False

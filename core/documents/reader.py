@@ -37,7 +37,7 @@ _MAX_CHUNK = 128
 _MAX_KEPT_MIB = 40
 """A process that grew by more, mostly by its second reader, is not kept: a new one starts in a third of a second."""
 _MAX_STOPS = 4
-"""After so many stops on one document the rest of its pages are given up: it must not hold the queue for hours."""
+"""Number of stops on one document after which its other pages are given up: it must not hold the queue for hours."""
 
 
 class _Stopped(Exception):
@@ -149,7 +149,7 @@ class ProcessReader:
         self._closed = False
 
     def open(self, path: Path) -> PdfInfo:
-        """Raises a DocumentError that says why the file cannot become a document."""
+        """Return what the file states about itself. Raises a DocumentError with why it cannot become a document."""
         with self._lock:  # what follows the opening of a document comes up meanwhile
             while not self._closed and len(self._idle["read"]) < _SIDE_BY_SIDE:
                 self._idle["read"].append(_Worker(self._settings.reader_memory_mib))
@@ -172,7 +172,7 @@ class ProcessReader:
         return image
 
     def lines(self, path: Path, page_index: int, boxes: Sequence[Sequence[float]]) -> list[str]:
-        """What the page's picture says in each box (see PageReader). Raises a DocumentError."""
+        """Return the text that the page's picture shows in each box (see PageReader). Raises a DocumentError."""
         plain = [[*map(float, box)] for box in boxes]
         lines: list[str] = self._single(path, "recognise", do="lines", page_index=page_index, boxes=plain)
         return lines

@@ -1,6 +1,6 @@
 """Find the tables of stored pages by their rows and by the positions of the words in each cell.
 
-Made anew whenever they are asked for, in milliseconds a page: nothing of them is kept that could go out of step.
+Computed on each request, in milliseconds a page: nothing of them is kept that could go out of step.
 """
 
 import re
@@ -61,7 +61,7 @@ def find_tables(document_id: str, pages: Iterable[Page]) -> tuple[Table, ...]:
         for draft in _drafts(page):
             table = _table(draft, above if draft.opening is not None else None)
             if table is not None:
-                if tables and not table.head_rows and _stands_under(table, tables[-1]):
+                if tables and not table.head_rows and _is_under(table, tables[-1]):
                     table = read_grid(table.cells, caption=table.caption, above=tables[-1])
                 table = replace(table, document_id=document_id, page_index=page.page_index, page_label=page.page_label)
                 tables.append(replace(table, box=_around(table.cells)))
@@ -100,7 +100,7 @@ def _drafts(page: Page) -> Iterator[_TableDraft]:
         yield draft
 
 
-def _stands_under(table: Table, above: Table) -> bool:
+def _is_under(table: Table, above: Table) -> bool:
     """Return whether the figures of a table without heads are aligned with those of the table above it."""
     edges, over = _right_edges(table), _right_edges(above)
     if len(table.columns) != len(above.columns) or not edges:
@@ -244,7 +244,7 @@ def _beside(one: Box | None, other: Box | None) -> bool:
 
 
 def _aligned(draft: _TableDraft, rows: list[list[Cell]], above: Table | None) -> Table | None:
-    """Return a table whose cells are placed by their positions on the page."""
+    """Return a table with cells placed by their positions on the page."""
     columns = _columns(rows)
     if len(columns) < 2:
         return None
@@ -255,12 +255,12 @@ def _aligned(draft: _TableDraft, rows: list[list[Cell]], above: Table | None) ->
             return read_grid(cells, above=above)
     heads = sum(not row.heads for row in draft.rows) if draft.rows[-1].heads else 0
     caption, made = "\n".join(draft.caption), _cells(rows, columns, heads)
-    table = read_grid(made, caption=caption, most_heads=heads) if heads else read_grid(made, caption=caption)
-    return _as_going_on(table, above) if above is not None and not caption else table
+    table = read_grid(made, caption=caption, max_heads=heads) if heads else read_grid(made, caption=caption)
+    return _as_continued(table, above) if above is not None and not caption else table
 
 
 def _ruled(draft: _TableDraft, above: Table | None) -> Table | None:
-    """Return a table whose cells are placed by rules; a continued table has the heads of the one before."""
+    """Return a table with cells placed by rules; a continued table has the heads of the one before."""
     cells = [one for row in draft.rows for cell in row.cells for one in _in_each_row(cell)]
     width = max(cell.column + cell.columns for cell in cells)
     heads = max((row.cells[0].row + 1 for row in draft.rows if not row.heads), default=0)
@@ -271,9 +271,9 @@ def _ruled(draft: _TableDraft, above: Table | None) -> Table | None:
     caption = "\n".join(draft.caption)
     body = (cell for row in draft.rows for cell in row.cells if cell.row >= heads)
     shared = any(max(cell.rows, cell.columns) > 1 and printed_figure(cell.text) is not None for cell in body)
-    sure = DOUBTED if shared else RULED  # of which row or column a figure is that stands in several, nobody can say
+    sure = DOUBTED if shared else RULED  # the row or column of a figure that spans several is unknown
     table = replace(read_grid(cells, caption=caption, heads=heads), ruled=True, confidence=sure)
-    return _as_going_on(table, above) if above is not None and not caption else table
+    return _as_continued(table, above) if above is not None and not caption else table
 
 
 def _in_each_row(cell: Cell) -> Iterator[Cell]:
@@ -281,7 +281,7 @@ def _in_each_row(cell: Cell) -> Iterator[Cell]:
     return (replace(cell, row=cell.row + behind, rows=1) for behind in range(cell.rows))
 
 
-def _as_going_on(table: Table, above: Table) -> Table:
+def _as_continued(table: Table, above: Table) -> Table:
     """Continue the table before, with its caption and unit, if a table repeats its heads."""
     if not table.head_rows or [one.path for one in table.columns] != [one.path for one in above.columns]:
         return table
@@ -382,7 +382,7 @@ def _spans(heads: Sequence[tuple[float, float]], columns: Sequence[tuple[float, 
     """Return the first and last column of each head, from the second column on; empty if they do not fit.
 
     Of all ways to share out the columns from left to right, the one with the heads nearest to the middle of theirs. A
-    head that is alone in its line, in the middle over all columns, is said of all.
+    head that is alone in its line, in the middle over all columns, applies to all.
     """
     if not heads:
         return []

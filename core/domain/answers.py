@@ -26,13 +26,13 @@ class PartKind(Key):
     YES_NO = "yes_or_no"
     """In answers that are stored from earlier versions; none is written any more."""
     FIGURE = "figure"
-    """Said by code of the ``figures`` that it carries: the cell of a table in words, or what is computed from some."""
+    """Made by code from the ``figures`` it carries: the cell of a table in words, or what is computed from some."""
     COUNT = "count"
     """In answers that are stored from earlier versions; none is written any more."""
     DECLINE = "decline"
-    """Says, by the engine's own decision, that the documents do not answer."""
+    """States, by the engine's own decision, that the documents do not answer."""
     NOTE = "note"
-    """Says how far the quotations before it go, or where those behind it stand; it states nothing of the documents."""
+    """States how far the quotations before it go, or where those behind it are; it claims nothing of the documents."""
     EVIDENCE = "evidence"
     """Opens a list of passages, which is shown where no answer is sure and claims nothing."""
 
@@ -61,7 +61,7 @@ class AnswerPart:
 
 
 def engine_declines(parts: Sequence[AnswerPart]) -> bool:
-    """Return whether the engine says how sure it is that nothing answers; what it quotes then is no answer."""
+    """Return whether the engine gives a probability that nothing answers; what it quotes then is no answer."""
     return bool(parts) and parts[0].kind is PartKind.DECLINE and parts[0].probability is not None
 
 
@@ -77,7 +77,7 @@ def lists_passages(parts: Sequence[AnswerPart]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ListedPassage:
-    """A passage of a list: a line that says where it is, and its words (or that nothing was found there)."""
+    """A passage of a list: a line with its place, and its words (or that nothing was found there)."""
 
     where: str
     parts: tuple[AnswerPart, ...]
@@ -105,7 +105,7 @@ def listed_passages(parts: Sequence[AnswerPart]) -> tuple[ListedPassage, ...]:
 
 
 class Likeness(Key):
-    """Whether a page's picture shows the words that its file says."""
+    """Whether a page's picture shows the words of its file."""
 
     AGREES = "agrees"
     DIFFERS = "differs"
@@ -120,7 +120,7 @@ class ReadBack:
     recognised: str = ""
     """Lines that differ."""
     of_file: bool = False
-    """The text of the Word file's own XML was compared, and the picture says nothing else."""
+    """The text of the Word file's own XML was compared, and the picture shows no difference from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ class ClaimStatus(Key):
     UNSUPPORTED = "unsupported"
     CONTRADICTED = "contradicted"
     SOURCE_REMOVED = "source_removed"
-    """Only ever derived when an answer is shown: what it quotes no longer stands where it stood."""
+    """Only ever derived when an answer is shown: what it quotes is no longer in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ class Verdict:
     critic: str = ""
     """Which critic ran, or why none did."""
     declined: bool = False
-    """The answer says that the documents do not say."""
+    """The answer is that the documents do not contain one."""
     answered: float | None = None
     """The probability that the evidence answers, where prose was weighed by it."""
     read: float | None = None

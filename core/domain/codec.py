@@ -29,7 +29,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def to_json(value: Any, kind: Any = None) -> str:
-    """``kind`` is the declared type where the value's own class does not tell, such as ``tuple[Citation, ...]``.
+    """Return the value as JSON; ``kind`` is its type if its class is not enough, such as ``tuple[Citation, ...]``.
 
     Raises StorageError for what could not be read again, such as a score that is NaN or a broken character.
     """

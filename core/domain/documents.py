@@ -119,7 +119,7 @@ class HiddenReason(Key):
     SWITCHED = "on_a_layer_that_is_not_shown"
     NO_MARK = "leaving_no_mark_on_the_page"
     NOT_SHOWN = "not_what_the_picture_shows"
-    """An OCR layer that says other words than its scan."""
+    """An OCR layer with other words than its scan."""
     STRUCK = "struck_out"
     MARK = "footnote_marks"
     LINE_NUMBER = "line_numbers_in_the_margin"
@@ -142,7 +142,7 @@ def hidden_summary(hidden: Sequence[HiddenText]) -> str:
     """For example "212 hidden characters: white on white"; empty where nothing is."""
     if not hidden:
         return ""
-    told = []
+    remarks = []
     for what, items in (
         ("hidden character{}", [one for one in hidden if one.reason not in SEEN]),
         ("excluded character{}", [one for one in hidden if one.reason in SEEN]),
@@ -150,13 +150,13 @@ def hidden_summary(hidden: Sequence[HiddenText]) -> str:
         if items:
             count = sum(len(item.text) for item in items)
             reasons = ", ".join(dict.fromkeys(in_words(item.reason) for item in items))
-            told.append(f"{count:,} {what.format('' if count == 1 else 's')}: {reasons}")
-    return "; ".join(told)
+            remarks.append(f"{count:,} {what.format('' if count == 1 else 's')}: {reasons}")
+    return "; ".join(remarks)
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One physical page as read: its text in reading order, where each word stands, and how the reading went."""
+    """One physical page as read: its text in reading order, the place of each word, and how the reading went."""
 
     page_index: int
     page_label: str
@@ -207,7 +207,7 @@ class Coverage:
 
     @property
     def read(self) -> float:
-        """Share of the pages of which nothing is missing; 0 before anything was read."""
+        """Return the share of the pages that lack nothing; 0 before anything was read."""
         return 1 - self.unread / self.pages if self.pages else 0.0
 
     @property
@@ -235,7 +235,7 @@ class MetadataField:
     """One fact about a document and where it came from.
 
     Names: ``title``, ``author``, ``date``, ``language``, ``document type``, ``company``, ``year``, ``amends`` and
-    ``replaces``. The value of the last two is the document's sentence that says so, or the name that a person gave.
+    ``replaces``. The value of the last two is the document's sentence that states it, or the name that a person gave.
     """
 
     name: str
@@ -317,25 +317,25 @@ class Document:
 
     @property
     def words_of_facts(self) -> str:
-        """Its name and what is known of it, but for what it says of other documents."""
+        """Return its name and the known facts about it, except those about other documents."""
         facts = (field.value for field in self.metadata if field.name not in (AMENDS, REPLACES))
         return " ".join([self.name, re.sub(r"[\W_]+", " ", self.name), *facts])
 
     @property
     def called(self) -> tuple[str, ...]:
         """Return its names: company, title and file name. A contract belongs to neither of its parties."""
-        told = {field.name: field.value[:MAX_TITLE_LENGTH] for field in self.metadata}
-        company = "" if told.get("document type") == CONTRACT else told.get("company", "")
+        fields = {field.name: field.value[:MAX_TITLE_LENGTH] for field in self.metadata}
+        company = "" if fields.get("document type") == CONTRACT else fields.get("company", "")
         name = " ".join(re.split(r"[_\s-]+", bare_name(self.name)))
         return tuple(dict.fromkeys(one for one in (company, self.title, name) if one))
 
     @property
     def about(self) -> str:
-        """Its title, type, whose it is, its date or year, and its length, as far as they are known."""
-        told = {field.name: field.value[:MAX_TITLE_LENGTH] for field in self.metadata}
-        names = ("title", "document type", "company", "author", "date" if told.get("date") else "year")
+        """Return its title, type, company or author, its date or year, and its length, as far as they are known."""
+        fields = {field.name: field.value[:MAX_TITLE_LENGTH] for field in self.metadata}
+        names = ("title", "document type", "company", "author", "date" if fields.get("date") else "year")
         length = f"{self.page_count:,} page{'' if self.page_count == 1 else 's'}"
-        return " · ".join(dict.fromkeys([*(told[name] for name in names if told.get(name)), length]))
+        return " · ".join(dict.fromkeys([*(fields[name] for name in names if fields.get(name)), length]))
 
 
 MAX_COLLECTION_NAME_LENGTH = 80
@@ -382,14 +382,29 @@ class Passage:
         return self.document_id, self.page_index
 
 
+MAX_EMBEDDED_CONTEXT, MAX_EMBEDDED_LINE = 320, 120
+"""Characters."""
+
+
 def embedded_text(passage: Passage) -> str:
-    """Return the text that is embedded: the context of the passage, then its own text."""
-    return f"{passage.context}\n{passage.text}" if passage.context else passage.text
+    """Return the text that is embedded: the passage's context, then its own text.
+
+    The built-in embedder reads 256 tokens, and a passage has up to 900 characters: of a long context the title, the
+    innermost headings and the heads of a table are kept, so that they never push out the passage.
+    """
+    context = passage.context
+    if len(context) > MAX_EMBEDDED_CONTEXT:
+        title, *others = (line[:MAX_EMBEDDED_LINE] for line in context.split("\n"))
+        while others and len("\n".join([title, *others])) > MAX_EMBEDDED_CONTEXT:
+            others = others[1:]
+        context = "\n".join([title, *others])
+    return f"{context}\n{passage.text}" if context else passage.text
 
 
 def embedding_key(passage: Passage) -> bytes:
-    """SHA-256 of the embedded text: equal texts share one cached vector a model."""
-    return hashlib.sha256(embedded_text(passage).encode()).digest()
+    """SHA-256 of the passage with its whole context: equal texts share one cached vector per model."""
+    whole = f"{passage.context}\n{passage.text}" if passage.context else passage.text
+    return hashlib.sha256(whole.encode()).digest()
 
 
 def document_of(passage_id: str) -> str:

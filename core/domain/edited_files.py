@@ -11,7 +11,7 @@ Content = TypeVar("Content")
 
 
 def read_edited(kind: type[Content], folders: tuple[Path, ...], problems: list[str]) -> Iterator[tuple[Path, Content]]:
-    """Yield every file of the folders in the order of their names; what cannot be used is told of in ``problems``."""
+    """Yield every file of the folders in the order of their names; add those that cannot be used to ``problems``."""
     for path in (path for folder in dict.fromkeys(folders) for path in sorted(folder.glob("*.toml"))):
         try:
             with path.open("rb") as file:

@@ -1,10 +1,10 @@
-"""The errors Pincite raises on purpose: each says what happened and what to do."""
+"""The errors Pincite raises on purpose: each states what happened and what to do."""
 
 
 class PinciteError(Exception):
     """An error written for the person in front of the screen.
 
-    ``message`` names what happened and to what; ``hint`` says what to do.
+    ``message`` names what happened and to what; ``hint`` is what to do.
     """
 
     def __init__(self, message: str, *, hint: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Figures that stand on a page, with unit, scale, period and place, and what code says of them."""
+"""Figures on a page, with unit, scale, period and place, and what code states about them."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -12,13 +12,13 @@ class Figure:
     """As printed, with its sign; ``amount`` has the scale applied."""
     text: str
     unit: str
-    """A currency by its ISO code ("USD"), "%", what is counted ("shares"), or nothing where none is said."""
+    """A currency by its ISO code ("USD"), "%", what is counted ("shares"), or nothing if the page gives no unit."""
     scale: int
-    """1, 1000, 10**6 …: what the page says its figures are counted in."""
+    """1, 1000, 10**6 …: what the page's figures are counted in, as it states."""
     period: str
     """As printed ("2015", "Q3 2015", "December 31, 2015"), or nothing."""
     label: str
-    """The row that it stands in, its groups before it: "Assets: Current assets: Cash"."""
+    """The row that contains it, its groups before it: "Assets: Current assets: Cash"."""
     column: str
     """The heads over it, outermost first."""
     document_id: str

@@ -1,4 +1,4 @@
-"""Enums that are stored: their values are keys, and ``in_words`` says them to people."""
+"""Enums that are stored: their values are keys, and ``in_words`` returns them as people read them."""
 
 from enum import StrEnum
 

@@ -11,7 +11,7 @@ class KeptModel:
     size: int
     """Bytes."""
     parameters: str
-    """As the server says it: "1.8B"."""
+    """As the server reports it: "1.8B"."""
     quantisation: str
     context_tokens: int
     """Context length of the model; 0 if the server does not report it."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pincite.core.domain.answers import AnswerPart, Usage
 from pincite.core.domain.documents import OutlineEntry, Page, PageKey, Passage
+from pincite.core.domain.questions import Kind
 from pincite.core.domain.search import Candidate, Evidence, Intent, SearchPlan
 
 Vectors = NDArray[np.float32]
@@ -46,11 +47,12 @@ class AnswerRequest:
     draws: bool = False
     """It asks for a chart."""
     reworded: str = ""
-    """The answer that is to be written in another form, with its markers."""
+    """The answer to write in another form, with its markers."""
     pieces: tuple["AskedPiece", ...] = ()
     """The separate questions of one that asks several things; empty where it asks one."""
     of_each: bool = False
-    """The pieces ask documents that the question does not name: those that do not answer may not be meant."""
+    """The pieces ask documents that the question does not name: perhaps those that do not answer are not meant."""
+    kind: Kind = Kind.EXPLANATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class ChatModel(Protocol):
 
     @property
     def writes_prose(self) -> bool:
-        """False for quoting, which only repeats what documents say."""
+        """Return False for quoting, which only repeats the documents' words."""
 
     @property
     def context_characters(self) -> int:
@@ -92,7 +94,7 @@ class ChatModel(Protocol):
         """Yield the answer piece by piece; return early once ``stopped()`` is true.
 
         A text is prose, in which markers like [2] point to evidence numbers; nothing is read out of a part. What a
-        model thinks first stands before its prose, between <think> and </think>.
+        model thinks first comes before its prose, between <think> and </think>.
 
         Raises ModelUnavailableError or ModelInterruptedError.
         """
@@ -149,7 +151,7 @@ class KeywordIndex(Protocol):
         """(passage id, BM25 score, larger is better), best first; any of the query's words may match."""
 
     def absent(self, words: Sequence[str], *, document_ids: Sequence[str]) -> list[str]:
-        """Those of the words, in Latin letters, with whose beginning no word of these documents' passages begins."""
+        """Return the words, of those in Latin letters, that begin like no word of these documents' passages."""
 
 
 class Reranker(Protocol):
@@ -167,10 +169,10 @@ class Reranker(Protocol):
         pages: Mapping[PageKey, Sequence[Passage]],
         page_counts: Mapping[str, int],
     ) -> list[Candidate]:
-        """The candidates in their order, each with one more score, ``reranked``: its relevance between 0 and 1.
+        """Return the candidates in their order, each with one more score, ``reranked``: its relevance between 0 and 1.
 
-        ``pages`` holds all passages of the candidates' pages, ``page_counts`` the length of each document. What the
-        score was made of may stand beside it.
+        ``pages`` holds all passages of the candidates' pages, ``page_counts`` the length of each document. The scores
+        may also contain what this one was made of.
         """
 
 
@@ -201,9 +203,9 @@ class PageReader(Protocol):
         """The page as a PNG, ``width`` pixels wide. Raises a DocumentError."""
 
     def lines(self, path: Path, page_index: int, boxes: Sequence[Sequence[float]]) -> list[str]:
-        """What the page's picture says in each box, a line: left, top, right, bottom (fractions) and quarter turns.
+        """Return the text of the picture in each box, a line: left, top, right, bottom (fractions), turns by 90°.
 
-        Empty where that cannot be told. Raises a DocumentError.
+        Empty where it cannot be read. Raises a DocumentError.
         """
 
     def own_text(self, path: Path) -> list[str]:

@@ -14,11 +14,11 @@ class Intent(StrEnum):
     TARGETED_SEARCH = "targeted_search"
     SURVEY = "survey"
     ABOUT = "about"
-    """The library or the program: answered from what is known."""
+    """The library or the program: answered from the known facts about it."""
     LAST_ANSWER = "last_answer"
     """The sources of the last answer: answered from it."""
     REWORD = "reword"
-    """The last answer is to be written in another form."""
+    """A request to write the last answer in another form."""
 
 
 APART = frozenset((Intent.CHAT, Intent.ABOUT, Intent.LAST_ANSWER, Intent.REWORD))
@@ -32,7 +32,7 @@ class Mode(StrEnum):
 
 
 FROM_THE_ANSWER = "What points into the last answer was replaced by what stands there."
-SAYS_WHICH = "Says which of the passages listed is meant."
+CHOOSES_PASSAGE = "Says which of the passages listed is meant."
 """A note of plans that hold words of an answer, and so of its documents."""
 
 
@@ -50,18 +50,18 @@ PIECE = "part "
 
 
 def piece_score(number: int) -> str:
-    """Return the name of the score that says what a passage is worth for one piece of a plan."""
+    """Return the name of the score of a passage's worth for one piece of a plan."""
     return f"{PIECE}{number + 1}"
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One of several things that a question asks for: it is searched and answered by itself."""
+    """One of several things that a question asks for: it is searched and answered separately."""
 
     asked: str
     """In the question's own words."""
     query: SubQuery
-    """How it stands by itself, and in which documents."""
+    """The piece as a question of its own, and in which documents to search."""
     name: str = ""
     """Name of the document, if the question is asked of several."""
 
@@ -88,7 +88,7 @@ class SearchPlan:
     pieces: tuple[Piece, ...] = ()
     """What a question asks that asks several things, or one of several documents; empty where it asks one."""
     readings: tuple[SubQuery, ...] = ()
-    """The whole question as it may be meant beside the first sub-query; the reranker settles which fits."""
+    """The whole question as it may be meant apart from the first sub-query; the reranker settles which fits."""
     carried: str = ""
     """What was asked before, in brackets behind the question that needs it."""
     attempt: int = 0
@@ -97,7 +97,7 @@ class SearchPlan:
 
     @property
     def queries(self) -> tuple[SubQuery, ...]:
-        """All that is searched: each piece in the place of the whole question, and what is looked for beside it."""
+        """Return all that is searched: each piece, instead of the whole question, and what is also looked for."""
         return (*(piece.query for piece in self.pieces), *self.sub_queries[bool(self.pieces) :])
 
 
@@ -140,7 +140,7 @@ class TableHead:
 
 @dataclass(frozen=True, slots=True)
 class HeadedCell:
-    """Where a cell is in a passage's text, and what the heads over it say."""
+    """Where a cell is in a passage's text, and the words of the heads over it."""
 
     start: int
     end: int
@@ -149,9 +149,9 @@ class HeadedCell:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """The cells of a row in a passage, in order, and the groups that it stands in.
+    """The cells of a row in a passage, in order, and the groups that contain it.
 
-    ``heads``: of all columns of its table, also of those whose cell is empty.
+    ``heads``: of all columns of its table, also of those with an empty cell.
     """
 
     groups: tuple[str, ...]
@@ -181,10 +181,10 @@ class Evidence:
     called: tuple[str, ...] = ()
     """`Document.called`."""
     about: str = ""
-    """`Document.about`, of a passage that stands for its document."""
+    """`Document.about`, of a passage that represents its document."""
     table_heads: tuple[TableHead, ...] = ()
     table_rows: tuple[TableRow, ...] = ()
-    """Of tables whose structure is sure."""
+    """Of tables with a structure that is sure."""
     changes: tuple[Change, ...] = ()
     """What changes it, the newest first."""
     replaced_by: str = ""
@@ -204,7 +204,7 @@ class SearchResult:
     score_floor: float = 0.0
     notes: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
-    """What people are told of this search: what it could not do, and how the question was taken."""
+    """What people read about this search: what it could not do, and how the question was taken."""
     absent: tuple[str, ...] = ()
     """Words of the question that are in no passage searched; none where it asks several things."""
 

@@ -303,7 +303,7 @@ def load_settings(data_dir: Path | None = None) -> Settings:
 
 
 def save_choices(data_dir: Path, values: Mapping[str, Any]) -> None:
-    """Keep these choices beside those made before, whole or not at all; defaults are not written.
+    """Save these choices with those made before, whole or not at all; defaults are not written.
 
     What a variable sets holds for as long as it is set, and is no choice. Raises SettingsError.
     """

@@ -1,4 +1,4 @@
-"""Two printed pages on one sheet, told by their numbers: one on each half, the right one more by one."""
+"""Two printed pages on one sheet, recognised by their numbers: one on each half, the right one more by one."""
 
 from itertools import pairwise
 
@@ -18,9 +18,9 @@ def halves(page: Page) -> dict[str, tuple[int, int]]:
     for (left, first), (right, second) in pairwise(printed):
         if left < 0.5 < right and int(second) == int(first) + 1:
             sides = [[block for middle, block in placed if (middle < 0.5) == is_left] for is_left in (True, False)]
-            said = [[one for one in side if not _is_number(_text(page, one))] for side in sides]
-            if all(said):
-                spans = [(min(one.start for one in side), max(one.end for one in side)) for side in said]
+            words_of_sides = [[one for one in side if not _is_number(_text(page, one))] for side in sides]
+            if all(words_of_sides):
+                spans = [(min(one.start for one in side), max(one.end for one in side)) for side in words_of_sides]
                 return dict(zip((first, second), spans, strict=True)) if spans[0][1] <= spans[1][0] else {}
     return {}
 
@@ -34,7 +34,7 @@ def _is_number(text: str) -> bool:
 
 
 def _placed(page: Page) -> list[tuple[float, Block]]:
-    """The blocks whose place is known, each with its middle from left to right as a share of the page's width."""
+    """Return the blocks with a known place, each with its middle from left to right as a share of the page's width."""
     words = PackedWords.of(page.words)
     starts, boxes = words.spans[:, 0], words.boxes
     inside = [(block, boxes[(starts >= block.start) & (starts < block.end)]) for block in page.blocks]

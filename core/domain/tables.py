@@ -7,12 +7,12 @@ from decimal import Decimal
 from pincite.core.domain.documents import Box
 
 RULED, ALIGNED, DOUBTED = 0.99, 0.95, 0.5
-"""Confidence in the structure of a table: rules bear it out, the places of its cells do, or they do not."""
+"""Confidence in the structure of a table: rules support it, the places of its cells do, or they do not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """``text`` is ``page.text[start:end]``; a head may stand over several ``columns``."""
+    """``text`` is ``page.text[start:end]``; a head may cover several ``columns``."""
 
     row: int
     column: int
@@ -23,22 +23,22 @@ class Cell:
     rows: int = 1
     columns: int = 1
     value: Decimal | None = None
-    """What a figure says, without the scale; None for words, dates and dashes."""
+    """The value of a figure, without the scale; None for words, dates and dashes."""
     unit: str = ""
     scale: int = 0
-    """What the cell itself prints ("$5.8 billion"); 0 where it says nothing."""
+    """The scale that the cell itself prints ("$5.8 billion"); 0 if it prints none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What is said of a column, or of a row: its own words, and the groups that it stands in, outermost first."""
+    """The description of a column or a row: its own words, and the groups that contain it, outermost first."""
 
     label: str = ""
     groups: tuple[str, ...] = ()
     period: str = ""
     unit: str = ""
     scale: int = 0
-    """What it says that its figures are counted in; 0 where it says nothing."""
+    """What its figures are counted in, as it states; 0 if it states nothing."""
     total: bool = False
     """Its figures are the sum of those above."""
 
@@ -49,7 +49,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of one page. The first ``head_rows`` rows and ``head_columns`` columns say what the figures are."""
+    """A table of one page. The first ``head_rows`` rows and ``head_columns`` columns describe the figures."""
 
     cells: tuple[Cell, ...]
     rows: tuple[Heading, ...]
@@ -57,7 +57,7 @@ class Table:
     head_rows: int = 0
     head_columns: int = 0
     caption: str = ""
-    """The lines above it that tell what it shows and what its figures are counted in."""
+    """The lines above it that state what it shows and what its figures are counted in."""
     unit: str = ""
     scale: int = 0
     document_id: str = ""
@@ -69,7 +69,7 @@ class Table:
     confidence: float = ALIGNED
     """Probability that its rows, columns and heads are read as they are meant."""
     continued: bool = False
-    """It goes on with the table of the page before, or above it on its page, whose heads and unit it has."""
+    """It goes on with the table of the page before, or above it on its page, and has its heads and unit."""
 
     @property
     def body(self) -> Iterator[Cell]:

@@ -6,17 +6,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from pincite.core.domain.answers import (
-    AnswerPart,
-    Attempt,
-    Citation,
-    ClaimStatus,
-    Form,
-    Usage,
-    Verdict,
-    form_of,
-    lists_passages,
-)
+from pincite.core.domain.answers import AnswerPart, Attempt, Citation, Usage, Verdict
 from pincite.core.domain.keys import Key
 from pincite.core.domain.search import Evidence, Intent, Mode, SearchPlan
 
@@ -62,46 +52,6 @@ class TurnStatus(Key):
     INTERRUPTED = "interrupted"
     UNREADABLE = "unreadable"
     """What is stored of it is damaged; it is never written again."""
-
-
-class Tier(StrEnum):
-    """How an answer is shown."""
-
-    ANSWERED = "answered"
-    CHECK = "check_the_page"
-    """A slim line says what to look at; nobody has to decide anything."""
-    DO_NOT_RELY = "do_not_rely"
-    """It waits for a person."""
-
-
-MIN_ANSWER_CONFIDENCE, MIN_DECLINE_CONFIDENCE = 0.6, 0.8
-"""From these confidences on an answer, or "I found no answer", has no line below it; with less Pincite looks again.
-
-From the first on 81 % of labelled quotations in English are right, by models that had seen nothing of their source:
-`python -m training fit-quoting`. From the second on three of four "not found" are; where small PDFs were asked, half
-of those between 0.7 and 0.8 were wrong.
-"""
-MAX_UNSURE_DECLINE = MIN_DECLINE_CONFIDENCE - 0.05
-"""Maximum confidence of "I found no answer" if it may be in what was not counted or not searched by meaning, or if what
-decides a yes-or-no question may have none of its words."""
-UNREAD_DENIAL = MIN_ANSWER_CONFIDENCE
-"""Maximum confidence of "I found no answer" if some of the documents was not read."""
-
-
-_SURE_CLAIMS = (ClaimStatus.SUPPORTED, ClaimStatus.SEARCHED, ClaimStatus.SOURCE_REMOVED)
-_WORST_FIRST = (
-    ClaimStatus.CONTRADICTED,
-    ClaimStatus.UNSUPPORTED,
-    ClaimStatus.PARTLY_SUPPORTED,
-    ClaimStatus.NOT_CHECKED,
-)
-
-
-def tier_of(verdict: Verdict) -> Tier:
-    """Return how an answer is shown that waits for nobody; what declines states nothing that could be doubted."""
-    sure = verdict.declined or verdict.confidence >= MIN_ANSWER_CONFIDENCE
-    supported = all(claim.status in _SURE_CLAIMS for claim in verdict.claims)
-    return Tier.ANSWERED if sure and supported else Tier.CHECK
 
 
 class ReviewDecision(StrEnum):
@@ -150,7 +100,7 @@ class ReviewDraft:
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A quotation that a user keeps beside a conversation."""
+    """A quotation that a user keeps with a conversation."""
 
     id: int
     citation: Citation
@@ -160,7 +110,7 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What a user keeps beside a conversation; ``removed`` was taken away last, and can be brought back."""
+    """What a user keeps with a conversation; ``removed`` was taken away last, and can be brought back."""
 
     text: str = ""
     pins: tuple[Pin, ...] = ()
@@ -217,16 +167,16 @@ class Exchange:
     answer: str
     """Without markers: their numbers count another turn's evidence."""
     plan: SearchPlan | None = None
-    """How the question was read; None where it is not known."""
+    """How the question was read; None if it is not known."""
     intent: Intent | None = None
     listed: tuple[str, ...] = ()
-    """Where the passages stand that were listed instead of an answer."""
+    """The places of the passages that were listed instead of an answer."""
     stated: AnswerPart | None = None
     """The figure that its answer stated first, where it did."""
 
     @property
     def understood(self) -> str:
-        """The question as it stands without those before it."""
+        """Return the question as it is understood without those before it."""
         return self.plan.standalone_question if self.plan else self.question
 
 
@@ -277,20 +227,6 @@ class Turn:
     feedback: FeedbackKind | None = None
 
     @property
-    def tier(self) -> Tier:
-        """A reviewed answer, and what nobody judged, is shown as it is."""
-        if self.status is TurnStatus.FLAGGED:
-            return Tier.DO_NOT_RELY
-        if self.verdict is None or self.review or self.reused_from or lists_passages(self.parts):
-            return Tier.ANSWERED
-        return tier_of(self.verdict)
-
-    @property
-    def form(self) -> Form:
-        """Return whether it answers, lists passages, or found nothing."""
-        return form_of(self.final_parts, self.verdict)
-
-    @property
     def final_parts(self) -> tuple[AnswerPart, ...]:
         """As it was reviewed, where it was."""
         return self.review.parts if self.review else self.parts
@@ -298,19 +234,6 @@ class Turn:
     @property
     def final_citations(self) -> tuple[Citation, ...]:
         return self.review.citations if self.review else self.citations
-
-
-def to_check(turn: Turn) -> str:
-    """What a person should look at, in one sentence, where an answer is not shown as sure."""
-    assert turn.verdict is not None
-    claims = turn.verdict.claims
-    doubtful = next((claim for status in _WORST_FIRST for claim in claims if claim.status is status), None)
-    if doubtful is not None:
-        return f"Check the page: {doubtful.reason}."
-    if not turn.verdict.calibrated:
-        return "Check the page: how likely this kind of answer is right is not known."
-    sure = f"{turn.verdict.confidence:.0%}"
-    return f"Check the page: the words are there, but Pincite is only {sure} sure that they answer this."
 
 
 NO_DOCUMENT = "No document was used: this comes from the language model alone, and nothing of it was checked."

@@ -9,7 +9,7 @@ NOT_OURS = (ValueError, TypeError, KeyError, AttributeError, OverflowError, Recu
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Put a file in the place of another, for its owner alone, whole or not at all. Raises OSError."""
+    """Replace a file with another, for its owner alone, whole or not at all. Raises OSError."""
     partial = path.with_suffix(".partial")
     try:
         partial.unlink(missing_ok=True)

@@ -42,10 +42,10 @@ def bind(manifest: Manifest, exhibits: Exhibits) -> bytes:
     manifest = bound(manifest, {})
     opened = cache(PdfReader)  # a source of many cited pages is parsed once
     for _ in range(MAX_PASSES):  # the cover says on which pages the exhibits stand, and its own length moves them
-        told = manifest
-        writer, places = _put_together(told, exhibits, opened)
-        manifest = bound(told, places)
-        if manifest == told:
+        written = manifest
+        writer, places = _put_together(written, exhibits, opened)
+        manifest = bound(written, places)
+        if manifest == written:
             break
     citations = [place for answer in manifest.answers for place in answer.citations]
     writer.add_outline_item(title="Questions and answers", page_number=0)
@@ -161,10 +161,10 @@ def cover_of(manifest: Manifest) -> bytes:
     small = ParagraphStyle("small", parent=body, fontSize=8, leading=11, textColor="#404848", spaceAfter=4)
     head = ParagraphStyle("head", parent=body, fontName="Helvetica-Bold", fontSize=12, leading=16, spaceBefore=14)
     title = ParagraphStyle("title", parent=head, fontSize=18, leading=24, spaceBefore=0)
-    told: list[Paragraph] = []
+    paragraphs: list[Paragraph] = []
 
     def say(text: str, style: ParagraphStyle = body, *, before: str = "") -> None:
-        told.append(Paragraph(before + escape(drawable(text)), style))
+        paragraphs.append(Paragraph(before + escape(drawable(text)), style))
 
     say("Evidence binder", title)
     made = f"Made {manifest.made_at[:16].replace('T', ' ')} UTC by Pincite {manifest.made_with['pincite']}."
@@ -185,7 +185,7 @@ def cover_of(manifest: Manifest) -> bytes:
         say("Characters that this cover’s font lacks are shown as “?”; the manifest and the pages have them.", small)
     out = io.BytesIO()
     SimpleDocTemplate(out, pagesize=A4, leftMargin=22 * mm, rightMargin=22 * mm, topMargin=20 * mm,
-                      bottomMargin=20 * mm, title="Evidence binder").build(told)  # fmt: skip
+                      bottomMargin=20 * mm, title="Evidence binder").build(paragraphs)  # fmt: skip
     return out.getvalue()
 
 

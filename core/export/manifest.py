@@ -20,7 +20,8 @@ from pincite.core.domain.codec import from_json, to_json
 from pincite.core.domain.documents import Document, Page, PageKey
 from pincite.core.domain.errors import DocumentError
 from pincite.core.domain.keys import in_words
-from pincite.core.domain.turns import Tier, Turn, TurnStatus, now, to_check
+from pincite.core.domain.presentation import Standing, Tier, present
+from pincite.core.domain.turns import Turn, now
 from pincite.core.text.stating import formula
 
 FORMAT = "pincite-answers/1"
@@ -179,23 +180,24 @@ def _pin_cite(place: Citation, exhibit: Exhibit) -> PinCite:
 
 
 def _finding(turn: Turn) -> str:
+    shown = present(turn)
     if turn.review:
-        told = turn.review
-        note = f" “{told.note}”" if told.note else ""
-        return f"Reviewed and {told.decision} by {told.reviewer} on {told.decided_at[:10]}.{note}"
-    if turn.status is TurnStatus.FLAGGED:
+        review = turn.review
+        note = f" “{review.note}”" if review.note else ""
+        return f"Reviewed and {review.decision} by {review.reviewer} on {review.decided_at[:10]}.{note}"
+    if shown.standing is Standing.WAITS:
         return f"Not to be relied on yet; it waits for review: {' '.join(turn.reasons)}"
     if turn.verdict is None:
         return f"Not checked ({in_words(turn.status)})."
-    if turn.form is Form.EVIDENCE:
+    if shown.form is Form.EVIDENCE:
         return "No answer: the most relevant passages, as they stand in the documents."
     counts = dict.fromkeys(dict.fromkeys(claim.status for claim in turn.verdict.claims), 0)
     for claim in turn.verdict.claims:
         counts[claim.status] += 1
     claims = ", ".join(f"{number} {in_words(status)}" for status, number in counts.items()) or "none"
-    known = f"Probability that it is right: {turn.verdict.confidence:.0%}"
-    sure = known if turn.verdict.calibrated else "How likely it is right is not known for this kind of answer"
-    check = f"{to_check(turn)} " if turn.tier is Tier.CHECK else ""
+    known = f"Probability that it is right: {shown.confidence:.0%}" if shown.confidence is not None else ""
+    sure = known or "How likely it is right is not known for this kind of answer"
+    check = f"{shown.warning} " if shown.tier is Tier.CHECK else ""
     return f"{check}Claims: {claims}. {sure}. Not reviewed by a person."
 
 

@@ -120,9 +120,9 @@ def _agrees_with_itself(answer: ToldAnswer) -> Iterator[Outcome]:
     for part in answer.parts:
         if part.kind in (PartKind.HEADLINE, PartKind.VERBATIM) and _flat(part.text) not in quotations:
             yield Outcome(False, f"“{shortened(part.text)}” is presented as a quotation, but no citation contains it.")
-    said = _flat("".join(part.text for part in answer.parts))
+    answer_text = _flat("".join(part.text for part in answer.parts))
     for claim in answer.claims:
-        if _flat(claim.text) not in said:
+        if _flat(claim.text) not in answer_text:
             yield Outcome(False, f"“{shortened(claim.text)}” is listed as checked, but the answer does not say it.")
 
 
@@ -160,10 +160,10 @@ def _marked_in_binder(
         page = read(source, place.page_index)
     under = [_words(page, boxes) for boxes in marks]
     quotation = place.quotation
-    told = _unbroken(quotation.split())
+    quoted_words = _unbroken(quotation.split())
     what = f"[{place.number}] “{shortened(quotation)}”"
     where = f"what is marked on page {(place.binder_page_index or 0) + 1} of the binder"
-    if any("".join(told) in "".join(words) or Counter(told) <= Counter(words) for words in under):
+    if any("".join(quoted_words) in "".join(words) or Counter(quoted_words) <= Counter(words) for words in under):
         return Outcome(True, f"{what} is {where}.")
     if page.status is not PageStatus.OCR or source is not None:
         return Outcome(False, f"{what} is not {where}.")

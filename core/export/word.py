@@ -95,8 +95,8 @@ def _say(document: Document, paragraph: Paragraph, part: ToldPart) -> Paragraph:
     """Add a part, what is copied in quotation marks; each of its lines is a paragraph. Returns the last one."""
     text = part.text
     if part.kind in COPIED:
-        told = text.strip()
-        text = text.replace(told, f"“{told}”") if told else text
+        sentence = text.strip()
+        text = text.replace(sentence, f"“{sentence}”") if sentence else text
     if part.formula:
         text += f"\n= {part.formula}"
     first, *rest = _plain(text).split("\n")

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pincite.core.domain.tables import Cell, Table
+from pincite.core.questions.wording import without_how_much
 from pincite.core.text.numbers import quantities
-from pincite.core.text.questions import without_how_much
 from pincite.core.text.terms import cached_terms, content_terms, root, specificity
 from pincite.core.text.years import years_of
 
@@ -25,12 +25,12 @@ NAMES = (
     "figure", "percent", "head", "label", "dated", "most_in_column", "least_in_column", "most_in_row", "least_in_row",
     "first", "last", "after", "before",
 )  # fmt: skip
-"""``asked``: the share of the question's words that stand there; ``said``: the share of the words there that are asked.
+"""Shares of words: ``asked``, of the question's words in a text, and ``said``, of the text's words in the question.
 
 There is the row's path (its ``label``), its other cells, the column's path (its own ``head``), the caption, the cell.
 """
 KINDS = NAMES.index("figure")
-"""From here on, what kind of cell it is and how it stands among the others: what words of a question can ask for."""
+"""Index of the first name for the kind of cell and its rank among others: what words of a question can ask for."""
 _MIN_WEIGHT = 0.15
 _MAX_ROOT_LENGTH = 5
 
@@ -78,11 +78,11 @@ class Question:
         return found.bits if found.said == 1 else 0
 
     def says(self, text: str) -> int:
-        """Return the bits of a text's terms that the question says."""
+        """Return the bits of a text's terms that the question contains."""
         return self.match(text).bits
 
     def holds_all(self, *texts: str) -> bool:
-        """Return whether the texts say every term of the question but "how much"."""
+        """Return whether the texts contain every term of the question but "how much"."""
         return self._needed == _all(self.match(text).bits for text in texts) & self._needed
 
     def _shared(self, bits: int) -> float:
@@ -165,7 +165,7 @@ def _measured(question: Question, table: Table) -> Iterator[tuple[Cell, list[flo
 
 
 class _Extremes:
-    """How well what is asked agrees with the columns in which a row holds the most or the least, and the other way."""
+    """How well the question agrees with the columns in which a row holds the most or the least, and the other way."""
 
     def __init__(self, question: Question, table: Table) -> None:
         by_row, by_column = dict[int, list[Cell]](), dict[int, list[Cell]]()

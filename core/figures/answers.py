@@ -9,10 +9,10 @@ from typing import TypeAlias
 from pincite.core.domain.answers import AnswerPart, PartKind
 from pincite.core.domain.documents import PageKey
 from pincite.core.domain.figures import CellOfWords, Computation, Figure, Stated
+from pincite.core.domain.questions import Kind
 from pincite.core.domain.search import Evidence
 from pincite.core.domain.tables import Table
 from pincite.core.figures.agreement import Question
-from pincite.core.figures.asked import Form, asks_for_sum, wanted_of
 from pincite.core.figures.cells import (
     FoundCell,
     FoundCells,
@@ -29,7 +29,8 @@ from pincite.core.figures.extremes import column_sum, extreme, whole_column
 from pincite.core.figures.formulas import Formula, Formulas, shipped_formulas
 from pincite.core.figures.gates import Gates, features_of, shipped_gates
 from pincite.core.figures.named import as_printed, named
-from pincite.core.text.questions import asks_for_date, asks_how_many, asks_yes_or_no
+from pincite.core.questions.operations import Form, asks_for_sum, wanted_of
+from pincite.core.questions.wording import kind_of
 from pincite.core.text.sentences import split_sentences
 from pincite.core.text.stating import statement
 from pincite.core.text.terms import content_terms
@@ -40,13 +41,13 @@ _WHERE_TO_LOOK = re.compile(r"^[^?,\d]{1,200},\s{1,4}(?=(?:what|how|which)\b)", 
 _HOW_TO_SAY = re.compile(r"\s?\((?:in|round|rounded|expressed|using|answer)\b[^()]{0,120}\)", re.IGNORECASE)
 MIN_FIGURE_PROBABILITY = 0.5
 """Minimum probability of a statement from which missing operands of a formula are not reported."""
-OF_A_TRADE = 0.5
+MAX_DOMAIN_PROBABILITY = 0.5
 """Maximum probability of a domain-specific formula: it has several definitions, and no labelled data decide which."""
 ADDRESSED = 0.92
-"""Probability of a cell whose row and column match the whole question, and whose row has no other words: 79 of 81
-cases of open questions were (`python -m training gates`), and so few show no more."""
+"""Probability of a cell if its row and column match the whole question, and its row has no other words: 79 of 81
+cases of open questions were right (`python -m training gates`), and so few show no more."""
 MARKED = 0.55
-"""Probability of a tick or cross whose row and column a yes-or-no question names: listed first, not an answer."""
+"""Probability of a tick or cross if a yes-or-no question names its row and column: listed first, not an answer."""
 _MARK = re.compile(r"\b(?:CHECK MARK|CROSS MARK|BALLOT|MULTIPLICATION X|SALTIRE)\b")
 ADDRESSED_WORDS, CROSSED = 0.85, 0.5
 """The same for a cell of words (22 of 25 were right), and if most of the question matches (27 of 57)."""
@@ -114,7 +115,7 @@ def _analysis(
     asked_as = asking(question)
     question = as_printed(asked_as, tables, formulas)
     of_form = computed(question, tables, known=known, kin=kin, draws=draws)
-    if asks_yes_or_no(question) and not draws:
+    if kind_of(question) is Kind.YES_OR_NO and not draws:
         marked = None if of_form.stated else stated_mark(question, tables)
         return Analysis(tuple(filter(None, [of_form.stated, marked])), of_form.missing)
     series = of_form.stated if of_form.stated and of_form.stated.computation is None else None
@@ -123,9 +124,9 @@ def _analysis(
         series = replace(series, probability=max(series.probability, UNWEIGHED))  # its row is named whole
     if series and (series.probability >= MIN_FIGURE_PROBABILITY or not draws):
         return Analysis((series,))
-    most_or_least = extreme(asked_as, tables)
-    if most_or_least and not _of_other_years(years_of(asked_as), most_or_least.figures):
-        return Analysis((most_or_least,))
+    has_extreme = extreme(asked_as, tables)
+    if has_extreme and not _of_other_years(years_of(asked_as), has_extreme.figures):
+        return Analysis((has_extreme,))
     of_all = (
         column_sum(asked_as, tables, UNWEIGHED)
         if asks_for_sum(asked_as)
@@ -133,7 +134,7 @@ def _analysis(
     )
     if of_all and not _of_other_years(years_of(asked_as), of_all.figures):
         return Analysis((of_all,))
-    of_trade = named(asked_as, tables, OF_A_TRADE, formulas)
+    of_trade = named(asked_as, tables, MAX_DOMAIN_PROBABILITY, formulas)
     cell = stated_cell(question, tables, known=known)
     asked = formulas.named_in(asked_as)
     if of_form.stated and asked and not _prints(of_form.stated, asked[1]):
@@ -156,7 +157,7 @@ def parts_of(stated: Stated, evidence: Sequence[Evidence]) -> tuple[AnswerPart, 
     """Return the statement as an answer part that cites a passage of each page with its figures.
 
     Behind it the figures that could be meant as well, without a probability. Nothing where one of the statement's pages
-    has no passage among the evidence: what cannot be cited is not said.
+    has no passage among the evidence: what cannot be cited is not stated.
     """
     if stated.cell:
         return _quoted(stated.cell, stated.probability, evidence)
@@ -173,9 +174,9 @@ def _quoted(cell: CellOfWords, probability: float, evidence: Sequence[Evidence])
         passage = item.passage
         own = [row for row in cell.rows if passage.start <= row[0] and row[1] <= passage.end]
         if passage.page == (cell.document_id, cell.page_index) and own[:1] == list(cell.rows[:1]):
-            said = _words(item, (cell.start, cell.end), PartKind.HEADLINE)
+            headline = _words(item, (cell.start, cell.end), PartKind.HEADLINE)
             rows = (_words(item, row, PartKind.VERBATIM) for row in sorted(own))
-            return (replace(said, probability=probability), *rows)
+            return (replace(headline, probability=probability), *rows)
     return ()
 
 
@@ -215,7 +216,7 @@ def _best_passage(page: PageKey, figures: Sequence[Figure], evidence: Sequence[E
 
 def stated_cell(question: str, tables: Sequence[Table], *, known: Iterable[str] = ()) -> Stated | None:
     """Return the cells that answer, in words; None if no figure is likely to be asked for."""
-    if asks_for_date(question):
+    if kind_of(question) is Kind.DATE:
         return None  # a figure is no date
     ranking = ranked_figures(question, tables, known=known)
     return of_finding(question, ranking, finding(ranking, tables)) if ranking else None
@@ -224,8 +225,8 @@ def stated_cell(question: str, tables: Sequence[Table], *, known: Iterable[str] 
 def stated_mark(question: str, tables: Sequence[Table]) -> Stated | None:
     """Return the tick or cross that a question for yes or no names by its row and column.
 
-    It is shown with its row and heads, and never as an answer: whether a tick says yes to what is asked ("Is it
-    excluded?") its table does not tell.
+    It is shown with its row and heads, and never as an answer: the table does not show whether a tick answers yes
+    ("Is it excluded?").
     """
     marks = [table for table in tables if _is_of_marks(table)]
     ranking = rank(question, marks) if marks else None
@@ -247,8 +248,8 @@ def is_mark(text: str) -> bool:
 
 
 def stated_words(question: str, tables: Sequence[Table], known: Iterable[str] = ()) -> Stated | None:
-    """Return the cell of words whose row and column match all or most of the question, if there is one."""
-    if asks_how_many(question) or asks_yes_or_no(question):
+    """Return the cell of words with a row and column that match all or most of the question, if there is one."""
+    if kind_of(question) in (Kind.COUNT, Kind.YES_OR_NO):
         return None
     ranking = rank(question, tables, known=known)
     at = addressed(ranking, tables, of_words=True) if ranking else None
@@ -263,8 +264,8 @@ def stated_words(question: str, tables: Sequence[Table], known: Iterable[str] = 
     return Stated(place.cell.text, (), sure, cell=words_of(tables[place.table], place.cell))
 
 
-Kind: TypeAlias = Callable[[str, Sequence[Table], Iterable[str]], Stated | None]
-STATEMENTS: list[Kind] = [stated_words]
+Stating: TypeAlias = Callable[[str, Sequence[Table], Iterable[str]], Stated | None]
+STATEMENTS: list[Stating] = [stated_words]
 """Other kinds of statements, each made from a question, the tables and the names of their documents."""
 
 
@@ -279,10 +280,10 @@ def ranked_figures(
 
 def of_finding(question: str, ranking: Ranking, found: FoundCells) -> Stated | None:
     gates = shipped_gates()
-    told = told_of(question, ranking, found, gates)
-    if told is None:
+    stated = told_of(question, ranking, found, gates)
+    if stated is None:
         return None
-    figures, features = told
+    figures, features = stated
     rivals = tuple(figure for one in found.rivals[:MAX_RIVALS] if (figure := one.figure) is not None)
     sure = max(gates.cell.probability(features), ADDRESSED * found.addressed)
     return Stated(statement(figures), figures, min(sure, UNWEIGHED if rivals else 1.0), rivals)
@@ -296,7 +297,7 @@ def told_of(
     if not figures or len(figures) < len(found.answers) or _of_other_years(ranking.asked.years, figures):
         return None
     if not any(_names_row(ranking.asked, one) for one in found.answers):
-        return None  # a column alone says not which of its figures is meant
+        return None  # a column alone does not show which of its figures is meant
     several, asked = len(figures) > 1, wanted_of(question, [one.table for one in found.answers])
     computes = asked is not None and asked.form is not Form.SERIES
     return figures, features_of(ranking, asks=gates.asks_for_figure(question), several=several, computes=computes)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pincite.core.domain.figures import CellOfWords, Figure
 from pincite.core.domain.tables import Cell, Table
 from pincite.core.figures.agreement import KINDS, NAMES, Matrix, Place, Question, measure
-from pincite.core.text.questions import has_turning_words
+from pincite.core.questions.wording import has_turning_words
 from pincite.core.text.terms import words
 from pincite.core.text.years import years_of
 
@@ -51,7 +51,7 @@ class FoundCells:
     rivals: tuple[FoundCell, ...] = ()
     """Others that could be meant as well."""
     addressed: bool = False
-    """The question names row and column of the one cell in full, and nothing else."""
+    """The question names row and column of the one cell in full, and asks for no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +113,9 @@ def rank(
 
 
 def in_named_lines(asked: Question, places: Sequence[Place], tables: Sequence[Table]) -> NDArray[np.bool_]:
-    """Which cells stand in a row, and in a column, that the question names, where it names any and asks nothing else.
+    """Return which cells are in a row, and in a column, that the question names, if it names any and asks for no more.
 
-    A row is named by its whole label, or else by some of its words; and no other says more of the question than it.
+    A row is named by its whole label, or else by some of its words; and no other contains more of the question.
     """
     rows = [tables[place.table].rows[place.cell.row] for place in places]
     columns = [tables[place.table].columns[place.cell.column] for place in places]
@@ -125,19 +125,19 @@ def in_named_lines(asked: Question, places: Sequence[Place], tables: Sequence[Ta
     some = [own * asked.says(row.path) for own, row in zip(below, rows, strict=True)]
     heads = [own * asked.says(column.path) for own, column in zip(beside, columns, strict=True)]
     if has_turning_words(asked.text):
-        return _says_most(whole)
-    return _says_most(whole if any(whole) else some) & _says_most(heads)
+        return _asks_for_extreme(whole)
+    return _asks_for_extreme(whole if any(whole) else some) & _asks_for_extreme(heads)
 
 
-def _says_most(bits: Sequence[int]) -> NDArray[np.bool_]:
-    """Where the most of a question is said: nowhere less than elsewhere; everywhere, where none says any of it."""
+def _asks_for_extreme(bits: Sequence[int]) -> NDArray[np.bool_]:
+    """Return which entries have the most of a question: no other has all that and more; all, if none has any."""
     every = set(bits)
     most = [bool(own) and not any(own != other and own & other == own for other in every) for own in bits]
     return np.array(most if any(most) else [True] * len(bits))
 
 
 def addressed(ranking: Ranking, tables: Sequence[Table], *, of_words: bool = False) -> int | None:
-    """The position of the one cell whose row and column say all that a question asks, and whose row says no more.
+    """Return the position of the one cell if row and column contain all that is asked, and its row no other words.
 
     ``of_words``: the question may ask who, when or where.
     """
@@ -151,7 +151,7 @@ def addressed(ranking: Ranking, tables: Sequence[Table], *, of_words: bool = Fal
 
 
 def _named(asked: Question, place: Place, tables: Sequence[Table]) -> bool | None:
-    """Whether the question says all of a cell's row; None where row and column do not say all of the question."""
+    """Return whether a cell's row is all in the question; None if row and column do not contain all of the question."""
     table, cell = tables[place.table], place.cell
     row = table.rows[cell.row]
     if cell.row < table.head_rows or cell.column < table.head_columns or not row.label or row.total:
@@ -161,7 +161,7 @@ def _named(asked: Question, place: Place, tables: Sequence[Table]) -> bool | Non
 
 
 def crossing(ranking: Ranking, tables: Sequence[Table], least: float = _MAX_ASKED) -> int | None:
-    """The position of the one cell whose row and column a question names whole, and with them most of what it asks."""
+    """Return the position of the one cell if the question names its row and column whole, and asks little else."""
     asked, named = ranking.asked, dict[int, str]()
     if has_turning_words(asked.text, but_question_words=True):
         return None
@@ -217,7 +217,7 @@ def words_of(table: Table, cell: Cell) -> CellOfWords:
 
 
 def _heads(table: Table, cell: Cell) -> tuple[tuple[int, int], ...]:
-    """Where its row's labels and the heads over it stand, as far as they stand on its page."""
+    """Return where its row's labels and the heads over it are, as far as they are on its page."""
     labels = [one for one in table.cells if one.row == cell.row and one.column < table.head_columns]
     over = [
         one for one in table.cells if one.row < table.head_rows and one.column <= cell.column < one.column + one.columns

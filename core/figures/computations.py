@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pincite.core.domain.figures import Computation, Figure
 from pincite.core.domain.keys import in_words
-from pincite.core.figures.asked import Form, Wanted, dates_of
+from pincite.core.questions.operations import Form, Wanted, dates_of
 from pincite.core.text.stating import short
 
 

@@ -1,10 +1,9 @@
 """Figures that follow from the cells of tables: operands found, formula set, worked out by code.
 
-Where the tables lack what the question names, nothing is computed, and what is lacking is said.
+Where the tables lack what the question names, nothing is computed, and what is lacking is stated.
 """
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -14,18 +13,18 @@ from pincite.core.domain.figures import Figure, Stated
 from pincite.core.domain.keys import in_words
 from pincite.core.domain.tables import Cell, Table
 from pincite.core.figures.agreement import Place, Question
-from pincite.core.figures.asked import Date, Form, Wanted, dates_of, wanted_of
 from pincite.core.figures.cells import Ranking, Weights, figure_of, rank
 from pincite.core.figures.computations import computation_of
 from pincite.core.figures.gates import Gates, features_of, shipped_gates
+from pincite.core.questions.operations import Date, Form, Wanted, dates_of, wanted_of
 from pincite.core.text.numbers import printed_figure, quantities
 from pincite.core.text.stating import MAX_OPERANDS, MIN_SERIES, NotComputableError, statement
 from pincite.core.text.terms import content_terms, words
+from pincite.core.text.years import YEAR
 
 _TRIED = 8
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _TOGETHER = 2.0
-"""How much likelier, in log odds, two operands are right that stand in the same table and are of the same column."""
+"""How much likelier, in log odds, two operands are right that are in the same table and of the same column."""
 UNWEIGHED = 0.5
 """The most that is sure of figures from several documents, for no labelled data weigh whether they go together, and of
 one of several that could be meant."""
@@ -33,7 +32,7 @@ one of several that could be meant."""
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """``stated`` is what was computed; else ``missing`` says what the tables lack, where that is known."""
+    """``stated`` is what was computed; else ``missing`` is what the tables lack, where that is known."""
 
     stated: Stated | None = None
     missing: str = ""
@@ -43,7 +42,7 @@ class Computed:
 
 @dataclass(frozen=True, slots=True)
 class _Operands:
-    """Figures in the order of the formula, and what is known of how rightly they were chosen."""
+    """Figures in the order of the formula, and the features by which the probability of their choice is weighed."""
 
     figures: tuple[Figure, ...]
     features: Mapping[str, float]
@@ -61,7 +60,7 @@ def computed(
 ) -> Computed:
     """Compute what the question's form wants, from cells of the tables; where it ``draws``, a row over its periods.
 
-    ``kin``: by document id what it shares with those that say the same of another year: "report # of Acme".
+    ``kin``: by document id what it shares with the documents on the same subject for another year: "report # of Acme".
     """
     asked = wanted_of(question, tables)
     if draws and (asked is None or asked.sign):
@@ -80,10 +79,10 @@ def computed(
         return Computed()
     if len(asked.operands) == 1 and asked.form in (Form.GROWTH, Form.CHANGE) and not _of_one_head(operands.figures):
         return Computed()
-    told = _share_named(Question(question, known), operands.figures)
+    share = _share_named(Question(question, known), operands.figures)
     if asked.form is Form.SERIES and len(operands.figures) < MIN_SERIES:
         return Computed()
-    features = {**operands.features, "told": told}
+    features = {**operands.features, "told": share}
     computation = None if asked.form is Form.SERIES else computation_of(asked, operands.figures)
     try:
         text = statement(operands.figures, computation)
@@ -141,7 +140,7 @@ class _Finder:
         return self._over_documents(asked, ranking)
 
     def _over_documents(self, asked: Wanted, ranking: Ranking) -> _Operands | None:
-        """The row of the likeliest cell in documents that say the same of other years: one cell for each period."""
+        """Return the likeliest cell's row in documents with that row for other years: one cell for each period."""
         at = next((at for at in ranking.order if ranking.places[at].cell.value is not None), None)
         if at is None:
             return None
@@ -209,9 +208,9 @@ class _Finder:
     def _features(
         self, form: Form, found: Sequence[tuple[Ranking, int]], *, skipped: int = 0, apart: float = 0.0
     ) -> dict[str, float]:
-        """Return those of the operand that was chosen least surely, and how the operands stand to each other."""
-        told = [features_of(ranking, asks=0.5, several=False, best=at) for ranking, at in found]
-        worst = min(told, key=lambda features: features["share"])
+        """Return those of the operand that was chosen least surely, and how the operands relate to each other."""
+        feature_sets = [features_of(ranking, asks=0.5, several=False, best=at) for ranking, at in found]
+        worst = min(feature_sets, key=lambda features: features["share"])
         return {**worst, f"is {form}": 1.0, "skipped": float(skipped), "apart": apart}
 
 
@@ -231,11 +230,11 @@ def _line(table: Table, place: Place) -> tuple[int, str, int] | None:
 
 
 def _same_row(one: Table, cell: Cell, other: Table, candidate: Cell) -> bool:
-    """Return whether two cells stand in rows and columns that are called the same, but for their years."""
+    """Return whether two cells are in rows and columns that are called the same, but for their years."""
 
     def called(table: Table, at: Cell) -> str:
         heads = f"{table.rows[at.row].path}\n{table.columns[at.column].path}"
-        return " ".join(_YEAR.sub("", heads).casefold().split())
+        return " ".join(YEAR.sub("", heads).casefold().split())
 
     return called(one, cell) == called(other, candidate)
 
@@ -305,13 +304,13 @@ def _says(form: Form, table: Table, cell: Cell) -> bool:
 
 
 def _kin(table: Table, cell: Cell, along: str) -> tuple[str, ...]:
-    """What its heads say beside the period: "Amount", "% of revenue"."""
+    """Return the words of its heads other than the period: "Amount", "% of revenue"."""
     path = table.columns[cell.column].path if along == "row" else table.rows[cell.row].path
     return tuple(word.lower() for word in words(path) if not any(map(str.isdigit, word)))
 
 
 def _one_measure(figures: Sequence[Figure]) -> tuple[Figure, ...]:
-    """What stands in one line is counted in the same, though a head may say it over one of its columns only."""
+    """Return a line's figures with one unit and scale, though a head may give it over one of its columns only."""
     unit = next((figure.unit for figure in figures if figure.unit), "")
     scale = max(figure.scale for figure in figures)
     return tuple(
@@ -331,18 +330,18 @@ def _together(tables: Sequence[Table], one: Place, other: Place) -> float:
 
 
 def _alike(form: Form, figures: Sequence[Figure]) -> bool:
-    """Return whether the figures are of one kind, as far as they say."""
+    """Return whether the figures are of one kind, as far as their units show."""
     units = {figure.unit for figure in figures if figure.unit}
     if form is Form.COMPARISON:
         if min(figure.value for figure in figures) < 0:
-            return False  # the minus may stand for a cost, of which more is less
+            return False  # the minus may mark a cost, and more of a cost is less
         if len(figures) == 1:
             return True
     return len(figures) > 1 and (len(units) < 2 or (form is Form.RATIO and "%" not in units))
 
 
 def _of_one_head(figures: Sequence[Figure]) -> bool:
-    """Whether the heads of one page's figures say the same but for their dates: "Change in sales" is no sales."""
+    """Return whether the heads of one page's figures are the same but for dates: "Change in sales" is no sales."""
     pages = {(figure.document_id, figure.page_index) for figure in figures}
     return len(pages) > 1 or len({_without_dates(figure.column) for figure in figures}) == 1
 

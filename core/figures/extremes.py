@@ -1,12 +1,11 @@
-"""What is asked of a column: all of it, its sum, or the row with the most or the least ("Which toll is the lowest?").
+"""What a question asks of a column: all, its sum, or the row with the most or the least ("Which toll is the lowest?").
 
-A small model, fitted by `python -m training fit-extremes`, says from the question's words and from how well it agrees
-with the table whether the most, the least or neither is wanted. Two rows that share it answer nothing.
+A small model, fitted by `python -m training fit-extremes`, decides from the question's words and from how well it
+agrees with the table whether the most, the least or neither is wanted. Two rows that share it answer nothing.
 """
 
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -19,19 +18,19 @@ from pincite.core.domain.figures import Computation, Stated
 from pincite.core.domain.tables import Cell, Table
 from pincite.core.figures.agreement import Question
 from pincite.core.figures.cells import figure_of
-from pincite.core.text.questions import has_turning_words
+from pincite.core.questions.wording import has_turning_words
 from pincite.core.text.stating import MAX_OPERANDS, short, statement
 from pincite.core.text.terms import content_terms, words
+from pincite.core.text.years import YEAR
 
 MIN_ROWS = 3
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 KINDS = ("neither", "most", "least")
 Place = tuple[Table, Cell]
 
 
 @dataclass(frozen=True, slots=True)
 class ExtremeWeights:
-    """By feature, what it says for each of KINDS."""
+    """The weights of each feature, one for each of KINDS."""
 
     of: Mapping[str, Sequence[float]]
 
@@ -115,14 +114,14 @@ def column_sum(question: str, tables: Sequence[Table], probability: float) -> St
 
 
 def by_caption(column: Column) -> bool:
-    """Say whether it is the only column of figures of a table whose caption says more of the question than its rows."""
+    """Return whether it is a table's only column of figures and the caption has more of the question than the rows."""
     return bool(column.features["one column"]) and column.features["covered"] > column.features["label"]
 
 
 def whole_column(question: str, tables: Sequence[Table], probability: float, *, by_head: bool = False) -> Stated | None:
-    """Every row of the column that is named together with what its rows are, and with nothing else; or by its head.
+    """Return every row of the column that is named with what its rows are, and without other words; or by its head.
 
-    Of several columns of one head the one whose table the question covers best.
+    Of several columns of one head the one with the table that the question covers best.
     """
     found: list[tuple[float, Stated]] = []
     for column in _named_columns(question, tables) if not has_turning_words(question) else ():
@@ -155,7 +154,7 @@ def asked_column(question: str, whole: Sequence[Table]) -> Column | None:
     matches = [asked.match(heading.path) for heading in first.columns]
     bits = [one.bits for one in matches]
     shares = [asked.share(one) for one in bits]
-    # "the most school groups visit": a head that is named whole comes before one of which a word is named
+    # "the most school groups visit": a head that is named whole comes before one with a single word that is named
     best = max(columns, key=lambda at: (shares[at] * matches[at].said, -at))
     labels = [at for at in range(len(first.columns)) if at not in columns or at < first.head_columns]
     label = max(labels, key=lambda at: (shares[at], -at), default=0)
@@ -183,7 +182,7 @@ def asked_column(question: str, whole: Sequence[Table]) -> Column | None:
     unsaid = {at: sum(not asked.match(term).bits for term in content_terms(first.columns[at].path)) for at in columns}
     rivals = [at for at in columns if bits[at] & bits[best] and unsaid[at] <= unsaid[best]]
     contested = any(bits[at] & ~bits[best] for at in rivals)
-    named_alike = {_YEAR.sub("", first.columns[at].path) for at in columns if bits[at] == bits[best]}
+    named_alike = {YEAR.sub("", first.columns[at].path) for at in columns if bits[at] == bits[best]}
     contested = contested or len(named_alike) > 1
     totals = tuple(
         (table, cell)

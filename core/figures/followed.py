@@ -11,7 +11,7 @@ from pincite.core.figures.cells import figure_of
 def followed(question: str, last: Figure, tables: Sequence[Table]) -> Figure | None:
     """Return the figure in the row or column that is named, where the rest stays as in the last answer.
 
-    None unless every telling word of the question stands in the labels of one such cell alone.
+    None unless every telling word of the question is in the labels of one such cell alone.
     """
     for table in tables:
         cell = next((one for one in table.body if _is(last, table, one)), None)
@@ -37,12 +37,12 @@ def _lined_up(cell: Cell, table: Table) -> Iterator[Cell]:
 
 
 def _names(asked: Question, table: Table, cell: Cell, other: Cell) -> bool:
-    """Return whether what the question says is what the other cell's row, or its column, is called."""
+    """Return whether the words of the question are what the other cell's row, or its column, is called."""
     own = table.columns[cell.column] if other.row == cell.row else table.rows[cell.row]
     every = (1 << len(asked.terms)) - 1
     return bool(every) and asked.match(_label(table, cell, other)).bits == every != asked.match(own.path).bits
 
 
 def _label(table: Table, cell: Cell, other: Cell) -> str:
-    """What tells the other cell from this one: its column in the same row, else its row."""
+    """Return what distinguishes the other cell from this one: its column in the same row, else its row."""
     return (table.columns[other.column] if other.row == cell.row else table.rows[other.row]).path

@@ -31,7 +31,7 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """What documents print for it, the likeliest first; rows under groups that say ``not_under`` are other things."""
+    """What documents print for it, the likeliest first; rows under groups named in ``not_under`` are other things."""
 
     printed: tuple[str, ...]
     not_under: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """An operand so many years before the one that is asked for."""
+    """An operand of ``years_before`` years before the one that is asked for."""
 
     operand: str
     years_before: int = 0
@@ -47,7 +47,7 @@ class Needed:
 
 @dataclass(frozen=True)
 class Formulas:
-    """Formulas by name, and what documents print for each operand; ``problems`` tells of files that cannot be used."""
+    """Formulas by name, and what documents print for each operand; ``problems`` lists files that cannot be used."""
 
     formulas: Mapping[str, Formula] = field(default_factory=dict)
     operands: Mapping[str, Operand] = field(default_factory=dict)
@@ -111,12 +111,12 @@ def shipped_formulas() -> Formulas:
 
 
 def users_formulas(data_dir: Path) -> Formulas:
-    """Return the shipped formulas with the user's own, read anew so that an edit holds from the next question on."""
+    """Return the shipped formulas with the user's own, read again so that an edit holds from the next question on."""
     return read_formulas(SHIPPED, data_dir / "formulas")
 
 
 def read_formulas(*folders: Path) -> Formulas:
-    """Read every file of the folders; later ones win by name, and what cannot be used is told of and left out."""
+    """Return the formulas of every file of the folders; later ones win by name; ``problems`` lists what is left out."""
     operands, formulas, problems = dict[str, Operand](), dict[str, Formula](), list[str]()
     for path, found in read_edited(_FormulasFile, folders, problems):
         operands |= found.operands
@@ -142,7 +142,7 @@ def _wrong(formula: Formula, operands: Mapping[str, Operand]) -> str:
 def lettered(expression: str, years: Sequence[int] = (0,), joined: str = "x") -> tuple[tuple[Needed, ...], str]:
     """Return the operands of an expression, and the expression over their letters: "average(x)" is "(a + b) / 2".
 
-    ``years``: how many years before it is to be worked out, each for a letter x, y, z … of ``joined`` ("y - x").
+    ``years``: how many years before it is worked out, each for a letter x, y, z … of ``joined`` ("y - x").
     Raises SyntaxError or ValueError for what is no expression.
     """
     letters = _Letters()

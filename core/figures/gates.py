@@ -13,8 +13,8 @@ from importlib.resources import files
 
 from pincite.core.domain.logistic import LogisticModel, log_odds
 from pincite.core.figures.agreement import NAMES
-from pincite.core.figures.asked import Form
 from pincite.core.figures.cells import Ranking
+from pincite.core.questions.operations import Form
 from pincite.core.text.terms import words
 
 TAKEN = (
@@ -51,9 +51,9 @@ def shipped_gates() -> Gates:
 
 
 def kind_words(question: str) -> frozenset[str]:
-    """Return the words by which kinds of questions are told, figures as one, the first two also together."""
-    said = [_DIGITS.sub("0", word.lower()) for word in words(question)]
-    return frozenset(["", *said, " ".join(said[:2])])
+    """Return the words that distinguish kinds of questions, figures as one, the first two also together."""
+    spoken_words = [_DIGITS.sub("0", word.lower()) for word in words(question)]
+    return frozenset(["", *spoken_words, " ".join(spoken_words[:2])])
 
 
 def features_of(

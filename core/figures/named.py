@@ -9,17 +9,17 @@ from functools import lru_cache
 from pincite.core.domain.figures import Computation, Figure, Stated
 from pincite.core.domain.tables import Cell, Table
 from pincite.core.figures.agreement import weight_of
-from pincite.core.figures.asked import Form, wanted
 from pincite.core.figures.cells import figure_of
 from pincite.core.figures.computing import Computed
 from pincite.core.figures.formulas import Formula, Formulas, Needed, Operand, lettered, shipped_formulas
+from pincite.core.questions.operations import Form, wanted
 from pincite.core.text.stating import NotComputableError, statement
 from pincite.core.text.terms import content_terms
 from pincite.core.text.years import years_of
 
 MAX_YEARS = 9
 ALIKE = 0.8
-"""From this likeness on a row is what a name says."""
+"""Minimum likeness of a row's label to a name for it to be the same."""
 MIN_SIMILARITY = 0.55
 """How far a row's label and a printed name must agree: the product of the weights' shares that both hold."""
 _LATER_NAME, _BUT_REMARK = 0.98, 0.85
@@ -75,7 +75,7 @@ def as_printed(question: str, tables: Sequence[Table], formulas: Formulas) -> st
 
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """Of which years a formula is worked out, the last first, and how the results are joined."""
+    """The years for which a formula is worked out, the last first, and how the results are joined."""
 
     years: tuple[int, ...]
     joined: str = "x"
@@ -139,13 +139,13 @@ def _of_document(
 
 def _computation(name: str, letters: str, figures: Sequence[Figure], formula: Formula, times: _Times) -> Computation:
     called = f"{times.title}{name}" if times.title else f"{name[:1].upper()}{name[1:]}"
-    said = f"{called}, {' to '.join(map(str, sorted({times.years[0], times.years[-1]})))}"
+    label = f"{called}, {' to '.join(map(str, sorted({times.years[0], times.years[-1]})))}"
     if times.title.startswith("Percentage"):
-        return Computation(said, letters, "%")
+        return Computation(label, letters, "%")
     if formula.unit == "money":
         currency = next((figure.unit for figure in figures if figure.unit), "")
-        return Computation(said, letters, currency, max(figure.scale for figure in figures))
-    return Computation(said, letters, formula.unit)
+        return Computation(label, letters, currency, max(figure.scale for figure in figures))
+    return Computation(label, letters, formula.unit)
 
 
 def _called(needed: Needed, year: int) -> str:
@@ -155,7 +155,7 @@ def _called(needed: Needed, year: int) -> str:
 def _operand(
     needed: Needed, tables: Sequence[Table], year: int, printed: Mapping[str, Operand]
 ) -> tuple[Figure, float] | None:
-    """Return the figure of that year in the row whose label is likest to one of the operand's printed names."""
+    """Return the figure of that year in the row with the label likest to one of the operand's printed names."""
     wanted_year = year - needed.years_before
     for row in sorted(_rows(tables, printed[needed.operand]), key=lambda row: -row.likeness):
         cells = list(_of_year(row.table, row.row, wanted_year))
@@ -200,14 +200,15 @@ def _latest(tables: Sequence[Table]) -> int:
 
 @lru_cache(maxsize=16384)
 def _likeness(label: str, names: tuple[str, ...]) -> float:
-    """How far a label agrees with the likest of some names, the first a little before the others.
+    """Return how far a label agrees with the likest of some names, the first a little before the others.
 
-    What stands behind a comma or in brackets ("Inventories, net (Note 6)") may be a remark.
+    Text behind a comma or in brackets ("Inventories, net (Note 6)") may be a remark.
     """
     whole, named = frozenset(_terms(label)), frozenset(_terms(_REMARK.sub("", label)))
-    told = ((frozenset(_terms(name)), _LATER_NAME**at) for at, name in enumerate(names))
+    weighted_names = ((frozenset(_terms(name)), _LATER_NAME**at) for at, name in enumerate(names))
     return max(
-        (max(_shared(whole, name), _BUT_REMARK * _shared(named, name)) * worth for name, worth in told), default=0.0
+        (max(_shared(whole, name), _BUT_REMARK * _shared(named, name)) * worth for name, worth in weighted_names),
+        default=0.0,
     )
 
 

@@ -58,9 +58,9 @@ def charted(proposal: Mapping[str, Any], tables: Sequence[Table]) -> tuple[Figur
 
 
 def _printed_in(row: Mapping[str, Any], cells: Sequence[Figure]) -> Iterator[Figure]:
-    """Yield the cells that hold one of the row's figures, where row and head of the cell say all else in it.
+    """Yield the cells that hold one of the row's figures if row and head of the cell contain all else in it.
 
-    Another fraction beside it is another measure of the same thing, and says nothing of where it is printed.
+    Another fraction in the row is another measure of the same thing, and does not show where it is printed.
     """
     for name, value in row.items():
         amount = _amount(value)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pincite.core.domain.answers import AnswerPart, Form, PartKind
 from pincite.core.domain.documents import Document
 from pincite.core.domain.ports import ChatModel
+from pincite.core.domain.presentation import Standing, present
 from pincite.core.domain.search import Intent
-from pincite.core.domain.turns import Exchange, Tier, Turn, to_check
+from pincite.core.domain.turns import Exchange, Turn
 from pincite.core.text.plain import counted
 from pincite.core.text.terms import content_terms
 
@@ -107,19 +108,20 @@ def about_answer(turn: Turn) -> tuple[AnswerPart, ...]:
 
 
 def _standing(turn: Turn) -> str:
+    shown = present(turn)
     if turn.review or turn.reused_from:
-        said = turn.review.decision if turn.review else "approved"
-        return f"A person looked at the last answer and {said} it."
-    if turn.form is Form.NOT_FOUND:
+        decision = turn.review.decision if turn.review else "approved"
+        return f"A person looked at the last answer and {decision} it."
+    if shown.form is Form.NOT_FOUND:
         return "The last reply says that nothing was found, so there is no page to show."
-    if turn.form is Form.EVIDENCE:
+    if shown.form is Form.EVIDENCE:
         return "The last reply answers nothing: these passages are the most relevant."
     if not turn.final_citations or turn.verdict is None:
         return "The last answer rests on no page."
-    if turn.tier is Tier.DO_NOT_RELY:
+    if shown.standing is Standing.WAITS:
         return f"Do not rely on the last answer. {' '.join(turn.reasons)}".strip()
-    if turn.tier is Tier.CHECK or not turn.verdict.calibrated:
-        return f"Not quite. {to_check(turn)}"
+    if shown.warning:
+        return f"Not quite. {shown.warning}"
     return (
         f"Every statement of the last answer was found on its page. Pincite is {turn.verdict.confidence:.0%} sure that "
         "it answers the question."

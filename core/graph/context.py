@@ -13,7 +13,7 @@ from pincite.core.domain.search import SearchPlan, SearchResult
 from pincite.core.domain.settings import Settings
 from pincite.core.domain.turns import Exchange, Recalled, TraceStep, Turn
 from pincite.core.figures.formulas import Formulas, shipped_formulas
-from pincite.core.search.lexicon import Lexicon, shipped_lexicon
+from pincite.core.questions.lexicon import Lexicon, shipped_lexicon
 
 if TYPE_CHECKING:
     from pincite.core.store.library import Library
@@ -30,6 +30,9 @@ class Progress(Protocol):
 
     def visited(self, step: TraceStep) -> None:
         """Store the visit of one node."""
+
+
+OPENING_PASSAGES = 4
 
 
 class Searcher(Protocol):
@@ -107,6 +110,10 @@ class TurnContext(Equipment):
     def evidence_characters(self) -> int:
         """Return the number of characters for evidence, which is condensed if a model's window holds less."""
         return max(self.model.context_characters, self.settings.context_characters)
+
+    def opening(self, document_id: str) -> str:
+        """Return the first words of a document."""
+        return " ".join(passage.text for passage in self.library.opening_passages(document_id, OPENING_PASSAGES))
 
     def halted(self) -> bool:
         """True as soon as an engine should stop writing."""

@@ -9,9 +9,10 @@ from typing import Any, Protocol, TypeAlias
 from langgraph.runtime import Runtime
 from pydantic import TypeAdapter
 
-from pincite.core.domain import answers, documents, figures, search, turns
+from pincite.core.domain import answers, documents, figures, questions, search, turns
 from pincite.core.domain.answers import AnswerPart, Attempt, Citation, Usage, Verdict
 from pincite.core.domain.figures import Stated
+from pincite.core.domain.questions import FollowUp, Question, Wish
 from pincite.core.domain.search import Evidence, Intent, Mode, SearchPlan
 from pincite.core.graph.context import TurnContext
 from pincite.core.text.marks import marked_text
@@ -32,12 +33,8 @@ class TurnState:
     """The question is read without the conversation."""
     everywhere: bool = False
     """Names of documents in the question do not narrow the search."""
-    draws: bool = False
-    """The question asks for a chart."""
-    targets: tuple[str, ...] = ()
-    """Ids of @mentioned documents."""
-    standalone: str = ""
-    """The question with mentions replaced by plain names."""
+    reading: Question | None = None
+    """What the router read in the question."""
     intent: Intent = Intent.DOCUMENT_SEARCH
     reused_from: str = ""
     reworded: tuple[AnswerPart, ...] = ()
@@ -78,9 +75,19 @@ class TurnState:
     flagged: bool = False
 
     @property
+    def read(self) -> Question:
+        """Return the question as the router read it; before that, its words alone."""
+        return self.reading or Question(self.question, FollowUp(self.question))
+
+    @property
     def asked(self) -> str:
         """Return the standalone question, with what it needs of the previous one."""
-        return self.plan.standalone_question if self.plan else self.standalone or self.question
+        return self.plan.standalone_question if self.plan else self.read.text
+
+    @property
+    def draws(self) -> bool:
+        """Return whether the question asks for a chart."""
+        return self.read.wish is Wish.CHART
 
     @property
     def draft(self) -> Attempt:
@@ -136,7 +143,7 @@ def restored(values: Mapping[str, Any]) -> TurnState:
 
 CHECKPOINTED: tuple[type, ...] = tuple(
     value
-    for module in (search, documents, figures, answers, turns)
+    for module in (questions, search, documents, figures, answers, turns)
     for value in vars(module).values()
     if isinstance(value, type)
     and value.__module__ == module.__name__

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pincite.core.documents.metadata import describe
 from pincite.core.domain.documents import AMENDS, REPLACES, MetadataField, MetadataSource, Page
 from pincite.core.domain.ports import PdfInfo
-from pincite.core.models.utterances import Changes, changes_of
+from pincite.core.questions.utterances import Changes, changes_of
 from pincite.core.text.sentences import split_sentences
 
 OPENING = 1_500
@@ -30,5 +30,5 @@ def _changes(first_pages: Sequence[Page]) -> Iterator[MetadataField]:
     ]
     chance, fact = max(likely, default=(0.0, AMENDS))
     if chance >= MIN_CHANCE:
-        said = [one for one in sentences if changes_of(one)[_FACTS[fact]] >= MIN_CHANCE]
-        yield MetadataField(fact, " ".join(said)[:MAX_CHARACTERS], MetadataSource.FIRST_PAGES)
+        changing = [one for one in sentences if changes_of(one)[_FACTS[fact]] >= MIN_CHANCE]
+        yield MetadataField(fact, " ".join(changing)[:MAX_CHARACTERS], MetadataSource.FIRST_PAGES)

@@ -298,7 +298,7 @@ def _storable(page: Page) -> Page:
 
 
 def _cut_off(page: Page, text: str) -> Page:
-    said = f"only the first {MAX_PAGE_LENGTH:,} of its {len(text):,} characters were kept"
+    remark = f"only the first {MAX_PAGE_LENGTH:,} of its {len(text):,} characters were kept"
     return replace(
         page,
         text=text[:MAX_PAGE_LENGTH],
@@ -308,5 +308,5 @@ def _cut_off(page: Page, text: str) -> Page:
             for block in page.blocks
             if block.start < MAX_PAGE_LENGTH
         ),
-        reason="; ".join(part for part in (in_words(page.reason), said) if part),
+        reason="; ".join(part for part in (in_words(page.reason), remark) if part),
     )

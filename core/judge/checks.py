@@ -111,9 +111,9 @@ def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Se
         if quantity.named == "#" or any(same(quantity, given) for given in evidence.known_figures):
             continue
         holders = [sentence for sentence in evidence.sentences if _gives(sentence, quantity)]
-        if against := _held_findings(claim, quantity, holders, evidence):
+        if against := _findings_of_holders(claim, quantity, holders, evidence):
             yield against
-        elif not (holders or _is_told(quantity, evidence)):
+        elif not (holders or _is_stated(quantity, evidence)):
             missing = f"{quantity.text.strip()} does not occur in the evidence"
             if rival := _rival(quantity, ranked):
                 yield Finding(FindingKind.FIGURE_DIFFERS, f"{missing}; the closest passage says {rival}")
@@ -121,7 +121,7 @@ def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Se
                 yield Finding(FindingKind.FIGURE_MISSING, missing)
 
 
-def _is_told(quantity: Quantity, evidence: Sources) -> bool:
+def _is_stated(quantity: Quantity, evidence: Sources) -> bool:
     """Accept "three passages" if there are three, and "2" if the evidence spells "two"."""
     if quantity.kind != "number":
         return False
@@ -136,7 +136,7 @@ def _rival(quantity: Quantity, ranked: list[tuple[float, Sentence]]) -> str:
     return next((given.text.strip() for given in ranked[0][1].quantities if given.kind == quantity.kind), "")
 
 
-def _held_findings(claim: str, quantity: Quantity, holders: list[Sentence], evidence: Sources) -> Finding | None:
+def _findings_of_holders(claim: str, quantity: Quantity, holders: list[Sentence], evidence: Sources) -> Finding | None:
     """Find a right figure that is given for the wrong thing, year or row, or without its minus."""
     figure = quantity.text.strip()
     years = {given.year for given in quantities(claim) if given.year}
@@ -218,5 +218,5 @@ def _years_of(sentence: Sentence, quantity: Quantity) -> set[int]:
         if same(quantity, figure, sentence.source.scales) and id(figure) in sentence.years_of_columns:
             return {sentence.years_of_columns[id(figure)]}
     years = {figure.year for figure in sentence.quantities if figure.year}
-    of_a_kind = [figure for figure in sentence.quantities if figure.counts and comparable(quantity, figure)]
-    return years if len(of_a_kind) <= len(years) else set()
+    of_kind = [figure for figure in sentence.quantities if figure.counts and comparable(quantity, figure)]
+    return years if len(of_kind) <= len(years) else set()

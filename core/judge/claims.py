@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from pincite.core.domain.answers import AnswerPart, PartKind, Span
 from pincite.core.domain.figures import Computation, Figure
 from pincite.core.judge.sources import Sources
+from pincite.core.questions.wording import OF_DOCUMENTS, PARTS
 from pincite.core.text.formulas import without_latex
 from pincite.core.text.marks import MARK
-from pincite.core.text.questions import OF_DOCUMENTS, PARTS
 from pincite.core.text.sentences import split_sentences
 from pincite.core.text.terms import content_terms
 
@@ -163,24 +163,24 @@ def _claims_of_prose(
     heads: tuple[str, ...] = ()
     number = 0
     for position, span in enumerate(spans):
-        told = text[span.start : span.end]
+        sentence = text[span.start : span.end]
         follows = text[spans[position + 1].start : spans[position + 1].end] if position + 1 < len(spans) else ""
-        if told.startswith("|"):
+        if sentence.startswith("|"):
             if "|" in follows and _SEPARATOR_ROW.match(follows):
-                heads = tuple(bare_text(cell) for cell in _CELL.findall(told))
-            elif not _SEPARATOR_ROW.match(told):
-                yield from _cells(told, span.start, offset, heads, marks[position])
+                heads = tuple(bare_text(cell) for cell in _CELL.findall(sentence))
+            elif not _SEPARATOR_ROW.match(sentence):
+                yield from _cells(sentence, span.start, offset, heads, marks[position])
             continue
         heads = ()
-        if (trailing := _NEXT_NUMBER.search(told)) and int(trailing["number"]) == number + 1:
-            told = told[: trailing.start()]  # "1. Rent 2. Costs": a list that runs on in one line
-        number = int((trailing or _NUMBERED.match(told) or {"number": 0})["number"])
-        clauses = list(_clauses(told))
-        copies = sources.near_copies(bare_text(told)) if sources and len(clauses) > 1 else []
+        if (trailing := _NEXT_NUMBER.search(sentence)) and int(trailing["number"]) == number + 1:
+            sentence = sentence[: trailing.start()]  # "1. Rent 2. Costs": a list that runs on in one line
+        number = int((trailing or _NUMBERED.match(sentence) or {"number": 0})["number"])
+        clauses = list(_clauses(sentence))
+        copies = sources.near_copies(bare_text(sentence)) if sources and len(clauses) > 1 else []
         if any(len(list(_clauses(copy))) > 1 for copy in copies):
-            clauses = [Span(0, len(told))]
+            clauses = [Span(0, len(sentence))]
         for clause in clauses:
-            stated, begins = told[clause.start : clause.end], span.start + clause.start
+            stated, begins = sentence[clause.start : clause.end], span.start + clause.start
             if _can_be_checked(stated):
                 own = [mark for mark in marks[position] if begins < mark.place <= begins + len(stated)]
                 absent = declines(bare_text(stated))
@@ -263,12 +263,12 @@ def _can_be_checked(text: str) -> bool:
 
 def _is_filler(statement: str) -> bool:
     """Return whether a sentence is only about the answer itself, so that there is nothing to check."""
-    told = [term for term in content_terms(statement) if term not in _OF_THE_ANSWER]
-    if not told:
+    own_terms = [term for term in content_terms(statement) if term not in _OF_THE_ANSWER]
+    if not own_terms:
         return True
     if not _SMALL_TALK.match(statement):
         return False
-    return statement.endswith(":") or (len(told) < 2 and not any(character.isdigit() for character in statement))
+    return statement.endswith(":") or (len(own_terms) < 2 and not any(character.isdigit() for character in statement))
 
 
 def without_filler(text: str, places: Collection[str] = ()) -> str:
@@ -282,8 +282,8 @@ def without_filler(text: str, places: Collection[str] = ()) -> str:
     if all(idle) or not any(idle):
         return text
     kept, start = "", 0
-    for span, says_nothing in zip(spans, idle, strict=True):
-        if not says_nothing:
+    for span, has_no_words in zip(spans, idle, strict=True):
+        if not has_no_words:
             kept += text[start : span.end]
         elif kept and not MARK.search(kept[-_MARKED:]):
             kept += "".join(f" {mark.group()}" for mark in MARK.finditer(text[span.start : span.end]))
@@ -293,17 +293,17 @@ def without_filler(text: str, places: Collection[str] = ()) -> str:
 
 def _only_speaks_of_the_answer(sentence: str, places: Collection[str]) -> bool:
     statement = bare_text(sentence)
-    told = content_terms(statement)
-    if not told or "|" in sentence or statement.endswith((":", "?")):
+    terms = content_terms(statement)
+    if not terms or "|" in sentence or statement.endswith((":", "?")):
         return False
-    return _is_filler(statement) or (bool(places) and not declines(statement) and _says_where(told, places))
+    return _is_filler(statement) or (bool(places) and not declines(statement) and _names_place(terms, places))
 
 
-def _says_where(told: Sequence[str], places: Collection[str]) -> bool:
+def _names_place(terms: Sequence[str], places: Collection[str]) -> bool:
     """Return whether the terms only name documents, headings and section numbers, as the sources of the answer."""
-    named = [term for term in told if term not in _OF_THE_ANSWER]
+    named = [term for term in terms if term not in _OF_THE_ANSWER]
     known = OF_DOCUMENTS.union(places, content_terms(" ".join(PARTS)))
-    return len(named) < len(told) and all(term in known or _SECTION.fullmatch(term) for term in named)
+    return len(named) < len(terms) and all(term in known or _SECTION.fullmatch(term) for term in named)
 
 
 def declines(text: str) -> bool:

@@ -150,12 +150,12 @@ def _lowered(claim: Claim, status: ClaimStatus, words: str, critic: str, evidenc
         return claim
     cited = [item.passage.text for item in evidence if item.number in claim.citations]
     located = status is ClaimStatus.CONTRADICTED and words and any(locate(words, text) for text in cited)
-    told = f"contradicted by “{words}”" if located else in_words(status)
-    return replace(claim, status=status, reason=f"{critic}: {told}")
+    finding = f"contradicted by “{words}”" if located else in_words(status)
+    return replace(claim, status=status, reason=f"{critic}: {finding}")
 
 
-def _lower(score: Score, said: float, critic: str) -> Score:
-    return score if said >= score.value else Score(said, f"{critic} says so.")
+def _lower(score: Score, finding: float, critic: str) -> Score:
+    return score if finding >= score.value else Score(finding, f"{critic} says so.")
 
 
 def _faithfulness(claims: Sequence[Claim]) -> float:

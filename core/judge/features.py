@@ -14,7 +14,7 @@ from pincite.core.domain.logistic import log_odds
 from pincite.core.judge.checks import Finding, FindingKind, check_claim
 from pincite.core.judge.claims import ClaimText, extract_claims
 from pincite.core.judge.restated import restates
-from pincite.core.judge.sources import Sources, held_terms
+from pincite.core.judge.sources import Sources, contained_terms
 from pincite.core.text.checker import Meaning, installed_checker
 from pincite.core.text.numbers import in_one_spelling
 from pincite.core.text.sentences import split_sentences
@@ -76,7 +76,7 @@ def measure_claim(claim: ClaimText, evidence: Sources) -> ClaimMeasure:
     terms = frozenset(content_terms(claim.bare))
     near = evidence.near(terms)
     telling = sum(map(specificity, terms))
-    held = sum(map(specificity, held_terms(terms, near)))
+    held = sum(map(specificity, contained_terms(terms, near)))
     pairs = list(pairwise(stem(word) for word in words(claim.bare)))
     known = {pair for sentence in near for pair in pairwise(sentence.stems)}
     kinds = [finding.kind for finding in findings]

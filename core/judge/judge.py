@@ -14,9 +14,9 @@ from pincite.core.judge.checks import CONTRADICTIONS, FindingKind, check_claim
 from pincite.core.judge.claims import ClaimText, declines
 from pincite.core.judge.confidence import shipped_models
 from pincite.core.judge.features import LIKELY, ClaimMeasure, check_meaning, measure_claims
-from pincite.core.judge.sources import Sources, share_held
+from pincite.core.judge.sources import Sources, contained_share
+from pincite.core.questions.wording import comparison
 from pincite.core.text.marks import plain_text
-from pincite.core.text.questions import comparison
 from pincite.core.text.sentences import split_sentences
 from pincite.core.text.stating import NotComputableError, formula, reads_so, relation, statement
 from pincite.core.text.terms import content_terms, root, specificity
@@ -140,7 +140,7 @@ def _declines(part: AnswerPart) -> bool:
 def _check(measure: ClaimMeasure, doubt: float, pool: Sources) -> CheckedClaim:
     claim = measure.claim
     if claim.figures:
-        return _made_again(claim, pool.question)
+        return _recomputed(claim, pool.question)
     if claim.citations and pool.cited(claim.citations) is None:
         reason = f"{_marks(claim.citations)} is not a source for this answer"
         return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, reason)
@@ -158,7 +158,7 @@ def _check(measure: ClaimMeasure, doubt: float, pool: Sources) -> CheckedClaim:
     return CheckedClaim(claim, status, reason, measure.likely)
 
 
-def _made_again(claim: ClaimText, question: str) -> CheckedClaim:
+def _recomputed(claim: ClaimText, question: str) -> CheckedClaim:
     """Return whether a statement follows from the figures that it carries; their places are checked with the page.
 
     What answers yes or no must compare as the question does.
@@ -191,11 +191,11 @@ def bearing(claim: ClaimText, pool: Sources) -> tuple[int, ...]:
         other = _other_source(claim, pool, ATTACHED - CLEARLY)
         return (other,) if other else ()
     numbers = [number for number in claim.citations if 1 <= number <= len(pool.sources)]
-    shares = {number: share_held(claim.bare, Sources([pool.sources[number - 1]])) for number in numbers}
+    shares = {number: contained_share(claim.bare, Sources([pool.sources[number - 1]])) for number in numbers}
     holding = tuple(number for number in numbers if shares[number] >= BARELY_HELD)
     if any(source.normalized.locate(claim.bare) for source in cited.sources):
         return holding
-    together = share_held(claim.bare, cited)
+    together = contained_share(claim.bare, cited)
     supported = _is_supported(claim, cited)
     other = _other_source(claim, pool, together if supported else 0.0) if not supported or together < HELD else None
     return (other,) if other else holding or tuple(numbers)
@@ -212,7 +212,7 @@ def _is_supported(claim: ClaimText, evidence: Sources) -> bool:
 def _other_source(claim: ClaimText, pool: Sources, held: float) -> int | None:
     """Return the number of an uncited source that supports the claim clearly better than the cited ones."""
     shares = {
-        number: share_held(claim.bare, pool.only(source))
+        number: contained_share(claim.bare, pool.only(source))
         for number, source in enumerate(pool.sources, start=1)
         if number not in claim.citations
     }
@@ -263,13 +263,13 @@ _COMPUTED = (
 
 def _faithfulness(claims: Sequence[CheckedClaim], invalid: Sequence[int], uncited: int, declined: bool) -> Score:
     if not claims:
-        told = "it makes no claims"
-        return Score(1.0, f"{told}: it says that the documents do not answer" if declined else told)
+        summary = "it makes no claims"
+        return Score(1.0, f"{summary}: it says that the documents do not answer" if declined else summary)
     counts = {status: sum(checked.status is status for checked in claims) for status in WORTH}
     value = sum(WORTH[status] * count for status, count in counts.items()) / len(claims)
     value *= 1 - UNCITED_PENALTY * uncited / len(claims)
-    told = ", ".join(f"{count} {in_words(status)}" for status, count in counts.items() if count)
-    score = Score(value, f"{len(claims)} checked: {told}" + (f", {uncited} without a citation" if uncited else ""))
+    summary = ", ".join(f"{count} {in_words(status)}" for status, count in counts.items() if count)
+    score = Score(value, f"{len(claims)} checked: {summary}" + (f", {uncited} without a citation" if uncited else ""))
     if counts[ClaimStatus.CONTRADICTED]:
         score = at_most(CAP_CONTRADICTION, score)
     return at_most(CAP_INVALID_CITATION, score) if invalid else score
@@ -300,14 +300,14 @@ def _citation_validity(claims: Sequence[CheckedClaim], invalid: Sequence[int], u
 
 def _answering(question: str, answer: str, declined: bool) -> tuple[Score, Score, tuple[str, ...]]:
     """Return relevance and completeness: the share of the question, and of its parts, that the answer addresses."""
-    said = {root(term) for term in content_terms(answer)}
+    answer_terms = {root(term) for term in content_terms(answer)}
     wanted = _asked(question)
-    left = [term for term in wanted if root(term) not in said]
+    left = [term for term in wanted if root(term) not in answer_terms]
     total = sum(map(specificity, wanted))
     value = 1 - sum(map(specificity, left)) / total if total else 1.0
     relevance = Score(value, f"does not mention “{left[0]}”" if left else "addresses what was asked")
     parts = [part.strip(" ,") for part in _PART.split(question) if part and _asked(part)]
-    gaps = tuple(part for part in parts if not any(root(term) in said for term in _asked(part)))
+    gaps = tuple(part for part in parts if not any(root(term) in answer_terms for term in _asked(part)))
     if declined:
         return relevance, Score(0.0, "it says that the documents do not answer"), tuple(parts)
     reason = f"does not answer: {gaps[0]}" if gaps else "addresses every part of the question"

@@ -53,9 +53,9 @@ def changes(claim: str, sentence: str) -> tuple[Change, ...] | None:
     found = list(_other_figures(told, given))
     for tag, a, b, c, d in compared.get_opcodes():
         if tag != "equal" and max(b - a, 0 if a == b else d - c) <= MAX_REPLACED:
-            beside_figure = a > 0 and mine[a - 1] in told.figures
+            next_to_figure = a > 0 and mine[a - 1] in told.figures
             cut_off = a == b == len(mine)
-            found += _replaced(told, mine[a:b], given, theirs[c:d], beside_figure=beside_figure, cut_off=cut_off)
+            found += _replaced(told, mine[a:b], given, theirs[c:d], next_to_figure=next_to_figure, cut_off=cut_off)
     return tuple(found)
 
 
@@ -64,13 +64,21 @@ def _is_within(mine: Sequence[str], theirs: Sequence[str]) -> bool:
 
 
 def _replaced(
-    told: "_Words", mine: Sequence[str], given: "_Words", theirs: Sequence[str], *, beside_figure: bool, cut_off: bool
+    statement: "_Words",
+    mine: Sequence[str],
+    given: "_Words",
+    theirs: Sequence[str],
+    *,
+    next_to_figure: bool,
+    cut_off: bool,
 ) -> Iterator[Change]:
     if "".join(mine) == "".join(theirs):  # "non profit" is "nonprofit"
         return
     both = bool(mine and theirs)
     units = both and MEASURES.issuperset((*mine, *theirs))
-    yield Change(told.shown(mine), given.shown(theirs), figures=units, counted=both and beside_figure, cut_off=cut_off)
+    yield Change(
+        statement.shown(mine), given.shown(theirs), figures=units, counted=both and next_to_figure, cut_off=cut_off
+    )
 
 
 def restates(claim: str, sentence: str) -> bool:
@@ -120,22 +128,22 @@ def _of_kind(quantity: Quantity) -> list[str]:
     return ["%"] if quantity.kind == "percent" else [quantity.unit.lower()] if quantity.kind == "money" else []
 
 
-def _other_figures(told: _Words, given: _Words) -> Iterator[Change]:
+def _other_figures(statement: _Words, given: _Words) -> Iterator[Change]:
     """Find figures that replace others of their kind, where the claim gives those nowhere."""
-    mine, theirs = Counter(told.tokens), Counter(given.tokens)
-    new = [token for token in told.figures for _ in range(mine[token] - theirs[token])]
+    mine, theirs = Counter(statement.tokens), Counter(given.tokens)
+    new = [token for token in statement.figures for _ in range(mine[token] - theirs[token])]
     lost = [token for token in given.figures for _ in range(theirs[token] - mine[token])]
     for one in new if lost else ():
-        claimed, others = told.figures[one], [given.figures[other] for other in lost]
+        claimed, others = statement.figures[one], [given.figures[other] for other in lost]
         alike = [other for other in others if (claimed.kind, claimed.unit) == (other.kind, other.unit)]
         if alike and len(new) <= len(lost) and not any(same(claimed, other) for other in others):
             yield Change(claimed.text.strip(), alike[0].text.strip(), figures=True)
 
 
-def _exchanged(told: _Words, given: _Words) -> Iterator[Change]:
+def _exchanged(statement: _Words, given: _Words) -> Iterator[Change]:
     """Find words or figures that changed places: "85.1 of A and 87.3 of B" for "87.3 of A and 85.1 of B"."""
-    apart = [(one, other) for one, other in zip(told.tokens, given.tokens, strict=True) if one != other]
-    if 0 < len(apart) <= MAX_EXCHANGED and len(apart) * 2 <= len(told.tokens):
+    apart = [(one, other) for one, other in zip(statement.tokens, given.tokens, strict=True) if one != other]
+    if 0 < len(apart) <= MAX_EXCHANGED and len(apart) * 2 <= len(statement.tokens):
         mine, theirs = apart[0]
-        figures = all(word in told.figures for pair in apart for word in pair)
-        yield Change(told.shown([mine]), given.shown([theirs]), figures=figures)
+        figures = all(word in statement.figures for pair in apart for word in pair)
+        yield Change(statement.shown([mine]), given.shown([theirs]), figures=figures)

@@ -10,6 +10,7 @@ from pincite.core.text.numbers import Quantity, quantities, stated_scales
 from pincite.core.text.quotations import NormalizedText
 from pincite.core.text.sentences import split_sentences
 from pincite.core.text.terms import FUNCTION_WORDS, content_terms, root, specificity, stem, words
+from pincite.core.text.years import YEAR
 
 NEAR_WORDS = 150
 """Maximum number of words of the nearest sentences that a claim is compared with, however long the sources are."""
@@ -19,8 +20,7 @@ MAX_COMPARED = 5
 """How many of the nearest sentences are compared with a claim word by word."""
 _UNSPACED = re.compile(r"[\s.'’-]+")
 _ACRONYM = re.compile(r"\b(?:[A-Z]\.?){2,6}(?![a-z])")
-_OF_A_PLACE = re.compile(r"(?:ain|i?ans?|ish|ese|i?a|o)$")
-_YEAR_HEAD = re.compile(r"\b(?:19|20)\d\d\b")
+_ADJECTIVE_OF_PLACE = re.compile(r"(?:ain|i?ans?|ish|ese|i?a|o)$")
 _BETWEEN_CELLS = re.compile(r"[)%]{0,2}[\s|]{1,40}[\s|$€£¥(—–-]{0,40}|[)%\s]{0,9}\|[\s|$€£¥(—–-]{0,40}")
 
 
@@ -65,7 +65,7 @@ class Sentence:
     @cached_property
     def head_years(self) -> tuple[int, ...]:
         """Return the years that it names, where there is more than one."""
-        years = tuple(map(int, _YEAR_HEAD.findall(self.text)))
+        years = tuple(map(int, YEAR.findall(self.text)))
         return years if len(years) > 1 else ()
 
     @cached_property
@@ -213,15 +213,15 @@ def _around(sentence: Sentence) -> list[Sentence]:
     return [*sorted(heads, key=lambda head: head.position), *own[low:high]]
 
 
-def share_held(bare: str, evidence: Sources) -> float:
+def contained_share(bare: str, evidence: Sources) -> float:
     """Return how much of a bare claim, rare words more, the sentences nearest to it hold between them."""
     terms = frozenset(content_terms(bare))
-    held = held_terms(terms, evidence.near(terms))
+    held = contained_terms(terms, evidence.near(terms))
     total = sum(map(specificity, terms)) or 1.0
     return sum(map(specificity, held)) / total
 
 
-def held_terms(terms: frozenset[str], sentences: Sequence[Sentence]) -> frozenset[str]:
+def contained_terms(terms: frozenset[str], sentences: Sequence[Sentence]) -> frozenset[str]:
     """Return the terms that some sentence holds, as they are or in a kindred form."""
     roots = {root(term) for sentence in sentences for term in sentence.terms}
     return frozenset(term for term in terms if root(term) in roots)
@@ -229,5 +229,5 @@ def held_terms(terms: frozenset[str], sentences: Sequence[Sentence]) -> frozense
 
 def _place(name: str) -> str:
     """Return a name without the ending of a place or people, if enough is left to compare."""
-    kin = _OF_A_PLACE.sub("", name)
+    kin = _ADJECTIVE_OF_PLACE.sub("", name)
     return kin.lower() if len(kin) > 2 else name.lower()

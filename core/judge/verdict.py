@@ -18,10 +18,10 @@ from pincite.core.judge.judge import (
     capped,
     judge_answer,
 )
-from pincite.core.judge.sources import Sources, share_held
+from pincite.core.judge.sources import Sources, contained_share
+from pincite.core.questions.wording import is_english
 from pincite.core.text.marks import plain_text
 from pincite.core.text.plain import counted, shortened
-from pincite.core.text.questions import is_english
 
 RULES_ONLY = "Checked without a language model."
 WEAK_RELEVANCE = 0.5
@@ -52,13 +52,13 @@ def verdict_of(
     worked_out: Sequence[str] = (),
     answered: float | None = None,
     read: float | None = None,
-    says_what_is_read: bool = False,
+    states_what_is_read: bool = False,
 ) -> Verdict:
     """Judge one draft without a model.
 
     ``removed_markers`` pointed to no evidence: they cap faithfulness and the validity of citations and, unless every
     claim is borne out all the same, the confidence. ``tied`` claims cited nothing until code found where their words
-    are: they lower the validity of citations in proportion. ``says_what_is_read``: the draft has the words that code
+    are: they lower the validity of citations in proportion. ``states_what_is_read``: the draft has the words that code
     surely reads off the evidence as the answer, so that it need not repeat those of the question.
 
     Where the engine said how likely its answer is right, that is the confidence, as far as the claims are borne out;
@@ -92,7 +92,7 @@ def verdict_of(
         reasons.append("Nothing in the answer is tied to a page.")
     if not claims:
         reasons.append("The answer states nothing that can be checked.")
-    relevant = 1.0 if says_what_is_read else findings.relevance.value
+    relevant = 1.0 if states_what_is_read else findings.relevance.value
     confidence = findings.confidence * min(1.0, 0.5 + relevant / (2 * WEAK_RELEVANCE))
     if likely is not None:
         confidence = likely if borne_out else min(likely, findings.confidence)
@@ -102,7 +102,7 @@ def verdict_of(
     if misled or uncited or not claims:
         confidence = min(confidence, CAP_INVALID_CITATION)
     confidence = capped(confidence, [claim.status for claim in claims])
-    if says_what_is_read:
+    if states_what_is_read:
         findings = replace(findings, completeness=Score(1.0, "says what is read off the pages"), gaps=())
     accepted = confidence >= threshold and not reasons
     if not accepted:
@@ -132,10 +132,10 @@ def _was_fitted(question: str, answer: Sequence[AnswerPart], claims: Sequence[Cl
     return bool(question) and len(claims) <= MAX_CLAIMS and is_english(plain_text(answer))
 
 
-def held_against_pictures(verdict: Verdict, citations: Sequence[Citation]) -> Verdict:
+def checked_against_pictures(verdict: Verdict, citations: Sequence[Citation]) -> Verdict:
     """Nothing stays supported by words that the picture of their page does not show."""
     differing = [one for one in citations if one.read_back and one.read_back.likeness is Likeness.DIFFERS]
-    claims = tuple(_held_against(claim, differing) for claim in verdict.claims)
+    claims = tuple(_checked_against(claim, differing) for claim in verdict.claims)
     if claims == verdict.claims:
         return verdict
     before = sum(WORTH[claim.status] for claim in verdict.claims)
@@ -155,13 +155,13 @@ def held_against_pictures(verdict: Verdict, citations: Sequence[Citation]) -> Ve
     )
 
 
-def _held_against(claim: Claim, differing: Sequence[Citation]) -> Claim:
+def _checked_against(claim: Claim, differing: Sequence[Citation]) -> Claim:
     for citation in differing:
         own = claim.quotation is not None and (claim.quotation.page, claim.quotation.start, claim.quotation.end) == (
             citation.page, citation.start, citation.end
         )  # fmt: skip
-        told = citation.number in claim.citations and citation.quotation in claim.text
-        if WORTH[claim.status] and (own or told) and citation.read_back:
+        is_cited = citation.number in claim.citations and citation.quotation in claim.text
+        if WORTH[claim.status] and (own or is_cited) and citation.read_back:
             seen = shortened(citation.read_back.recognised)
             where = "in the Word file" if citation.read_back.of_file else f"on the image of page {citation.page_label}"
             reason = f"{where} these words read “{seen}”"
@@ -200,7 +200,7 @@ def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], page_text: PageT
     located = {number: citation_of(claim, items[number], page_text) if number in items else None for number in numbers}
     missing = [number for number, citation in located.items() if citation is None]
     found = [citation for citation in located.values() if citation is not None]
-    shares = [share_held(bare, Sources.of([citation.quotation])) for citation in found]
+    shares = [contained_share(bare, Sources.of([citation.quotation])) for citation in found]
     best = max(range(len(found)), key=lambda place: shares[place], default=None)
     if WORTH[status] and not located:
         status, reason = ClaimStatus.UNSUPPORTED, "it is not tied to any page"

@@ -156,14 +156,14 @@ def _on_thread(act: Coroutine[Any, Any, Done]) -> Done:
     return asyncio.run_coroutine_threadsafe(act, _loop()).result()
 
 
-def ollama_at(address: str, most_bytes: int = REPLY_BYTES) -> AbstractAsyncContextManager["ollama.AsyncClient"]:
+def ollama_at(address: str, max_bytes: int = REPLY_BYTES) -> AbstractAsyncContextManager["ollama.AsyncClient"]:
     """Ollama's client for one call. Raises ServerTrouble."""
     import httpx  # both are loaded only where a server is asked, and before its time runs
     import ollama
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[ollama.AsyncClient]:
-        carrier = limited(httpx, most_bytes)
+        carrier = limited(httpx, max_bytes)
         try:
             async with ollama.AsyncClient(
                 host=address, transport=carrier, trust_env=False, follow_redirects=False
@@ -175,19 +175,19 @@ def ollama_at(address: str, most_bytes: int = REPLY_BYTES) -> AbstractAsyncConte
     return opened()
 
 
-def limited(library: ModuleType, most_bytes: int, key: str = "") -> Any:
+def limited(library: ModuleType, max_bytes: int, key: str = "") -> Any:
     """A transport for the asynchronous client of httpx or of its successor httpx2; ``key`` alone is sent for one.
 
     Raises ServerTrouble over redirects, and over compressed and too large replies.
     """
-    return _transports(library)(most_bytes, key)
+    return _transports(library)(max_bytes, key)
 
 
 @cache
 def _transports(library: Any) -> Any:
     class Counted(library.AsyncByteStream):  # type: ignore[misc]  # of either library
-        def __init__(self, stream: Any, most_bytes: int) -> None:
-            self._stream, self._most_bytes = stream, most_bytes
+        def __init__(self, stream: Any, max_bytes: int) -> None:
+            self._stream, self._most_bytes = stream, max_bytes
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             left, parts = self._most_bytes, 0
@@ -206,9 +206,9 @@ def _transports(library: Any) -> Any:
             await self._stream.aclose()
 
     class Limited(library.AsyncHTTPTransport):  # type: ignore[misc]
-        def __init__(self, most_bytes: int, key: str) -> None:
+        def __init__(self, max_bytes: int, key: str) -> None:
             super().__init__(verify=_trusted(), trust_env=False, limits=library.Limits(max_keepalive_connections=0))
-            self._most_bytes, self._key = most_bytes, key
+            self._most_bytes, self._key = max_bytes, key
 
         async def handle_async_request(self, request: Any) -> Any:
             clear = not self._key and request.url.scheme != "https"  # OLLAMA_API_KEY would be there for all to read

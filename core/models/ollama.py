@@ -20,7 +20,7 @@ from pincite.core.models.served import (
     THINKING_TOKENS,
     ReplyPiece,
     ServedChat,
-    least_context,
+    min_context,
     unavailable,
 )
 
@@ -77,7 +77,7 @@ def shown(host: str, name: str, seconds: float) -> "ollama.ShowResponse":
 def context_length(reply: "ollama.ShowResponse", most: int) -> int:
     """Tokens the model was built for, at most ``most``; what is no size is passed over."""
     sizes = [value for name, value in (reply.modelinfo or {}).items() if name.endswith(".context_length")]
-    return least_context(sizes, most)
+    return min_context(sizes, most)
 
 
 def can_chat(reply: "ollama.ShowResponse") -> bool:

@@ -33,7 +33,7 @@ from pincite.core.models.served import (
     THINKING_TOKENS,
     ReplyPiece,
     ServedChat,
-    least_context,
+    min_context,
     unavailable,
 )
 
@@ -106,7 +106,7 @@ def address_of(chosen: str) -> str:
 
 
 def openai_at(
-    address: str, key: str, most_bytes: int = REPLY_BYTES
+    address: str, key: str, max_bytes: int = REPLY_BYTES
 ) -> AbstractAsyncContextManager["openai.AsyncOpenAI"]:
     """OpenAI's client for one call. Raises ServerTrouble, in which the key never stands.
 
@@ -120,7 +120,7 @@ def openai_at(
         if key and not (address.startswith("https://") or is_this_machine(address)):
             raise ServerTrouble("would get its key unencrypted: its address must begin with https", status=401)
         try:
-            carrier = limited(httpx2, most_bytes, key)
+            carrier = limited(httpx2, max_bytes, key)
             async with httpx2.AsyncClient(transport=carrier, trust_env=False, timeout=None) as client:
                 yield openai.AsyncOpenAI(
                     api_key=key or "none", base_url=address, http_client=client, max_retries=0, timeout=None
@@ -171,8 +171,8 @@ def _listed(address: str, key: str) -> dict[str, dict[str, Any]]:
     async def listed(server: "openai.AsyncOpenAI") -> _Models:
         return _Models.model_validate((await server.models.list()).to_dict(warnings=False))
 
-    told = ask(openai_at(address, key), listed, seconds=LOOK_SECONDS)
-    names = ((entry.get("id"), entry) for entry in (told.data or ())[:MAX_MODELS])
+    listing = ask(openai_at(address, key), listed, seconds=LOOK_SECONDS)
+    names = ((entry.get("id"), entry) for entry in (listing.data or ())[:MAX_MODELS])
     return {name: entry for name, entry in names if isinstance(name, str) and MODEL_NAME.fullmatch(name)}
 
 
@@ -191,10 +191,10 @@ class OpenAiChat(ServedChat):
         except ServerTrouble as trouble:
             raise self.error(trouble) from trouble
         meta = entry.get("meta")
-        said = [entry.get("max_model_len"), entry.get("context_length")]
-        said += [meta.get("n_ctx"), meta.get("n_ctx_train")] if isinstance(meta, dict) else []
-        known = [size for size in said if type(size) is int]
-        return least_context(known, MAX_CONTEXT) if known else UNSAID_CONTEXT
+        sizes = [entry.get("max_model_len"), entry.get("context_length")]
+        sizes += [meta.get("n_ctx"), meta.get("n_ctx_train")] if isinstance(meta, dict) else []
+        known = [size for size in sizes if type(size) is int]
+        return min_context(known, MAX_CONTEXT) if known else UNSAID_CONTEXT
 
     def _reply(self, messages: list[dict[str, str]], schema: Mapping[str, Any]) -> str:
         form = {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(schema)}}

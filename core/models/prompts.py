@@ -4,7 +4,7 @@ from pincite.core.domain.answers import AnswerPart
 from pincite.core.domain.ports import AnswerRequest
 from pincite.core.domain.search import Evidence, Intent, Reason
 from pincite.core.text.foreign import defused, in_line
-from pincite.core.text.marks import veiled
+from pincite.core.text.marks import with_masked_brackets
 from pincite.core.text.orders import without_orders
 from pincite.core.text.prompts import PROMPTS
 
@@ -15,7 +15,9 @@ def messages_for(request: AnswerRequest) -> list[dict[str, str]]:
     """Return the messages to send: rules, the conversation, then evidence and question."""
     system = PROMPTS["chat" if request.intent is Intent.CHAT else "answer"]
     messages = [{"role": "system", "content": system}]
-    messages += [{"role": message.role, "content": veiled(defused(message.text))} for message in request.history]
+    messages += [
+        {"role": message.role, "content": with_masked_brackets(defused(message.text))} for message in request.history
+    ]
     return [*messages, {"role": "user", "content": _user_text(request)}]
 
 
@@ -43,14 +45,14 @@ def _user_text(request: AnswerRequest) -> str:
 
 def _passage(item: Evidence) -> str:
     passage = item.passage
-    told = ["one sentence of it"] if item.reason is Reason.EXCERPT else []
-    told += ["changes another passage"] if item.reason is Reason.CHANGE else []
-    told += [f"replaced by {item.replaced_by}"] if item.replaced_by else []
-    told += ["changed by another passage"] if item.changes else []
-    where = " › ".join([item.document_name, *passage.heading_path, f"page {passage.page_label}", *told])
-    text = veiled(defused(without_orders(passage.text)))
-    return f"<passage>\n[{item.number}] ({veiled(in_line(where))})\n{text}\n</passage>"
+    remarks = ["one sentence of it"] if item.reason is Reason.EXCERPT else []
+    remarks += ["changes another passage"] if item.reason is Reason.CHANGE else []
+    remarks += [f"replaced by {item.replaced_by}"] if item.replaced_by else []
+    remarks += ["changed by another passage"] if item.changes else []
+    where = " › ".join([item.document_name, *passage.heading_path, f"page {passage.page_label}", *remarks])
+    text = with_masked_brackets(defused(without_orders(passage.text)))
+    return f"<passage>\n[{item.number}] ({with_masked_brackets(in_line(where))})\n{text}\n</passage>"
 
 
 def _figure(part: AnswerPart) -> str:
-    return f"- {veiled(defused(in_line(part.text)))} [{', '.join(map(str, part.numbers))}]"
+    return f"- {with_masked_brackets(defused(in_line(part.text)))} [{', '.join(map(str, part.numbers))}]"

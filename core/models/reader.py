@@ -134,8 +134,10 @@ def small_reader() -> Reader:
 @cache
 def card(name: str) -> dict[str, Any]:
     """What a reader was trained on, what was measured, and its file's checksum."""
-    told: dict[str, Any] = json.loads(files("pincite.core.models").joinpath(f"{name}.json").read_text(encoding="utf-8"))
-    return told
+    fields: dict[str, Any] = json.loads(
+        files("pincite.core.models").joinpath(f"{name}.json").read_text(encoding="utf-8")
+    )
+    return fields
 
 
 def english_network(model: bytes) -> Network:

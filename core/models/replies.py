@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from pincite.core.domain.ports import AnswerRequest
+from pincite.core.domain.questions import Kind
 from pincite.core.domain.search import Evidence
 from pincite.core.models.client import strict_json
 from pincite.core.text.marks import MARK
 from pincite.core.text.prompts import PROMPTS
-from pincite.core.text.questions import asks_yes_or_no
 from pincite.core.text.sentences import split_sentences
 
 _LABEL = r"(?:passage|source|reference|citation)s?"
@@ -43,9 +43,9 @@ def mended(reply: str, request: AnswerRequest) -> str:
     text = _RAISED.sub(lambda match: f" [{match[0].translate(_DIGITS)}]", text)
     text = _UNFILLED.sub(lambda match: match[0] if _stands(match[0].strip(), request.evidence) else "", text)
     text = _WHERE.sub(lambda match: "" if _names(match[1], request.evidence) else match[0], text)
-    if asks_yes_or_no(request.question):
+    if request.kind is Kind.YES_OR_NO:
         text = _without_verdict(text)
-    return _said_once(_without_list(text, request.evidence))
+    return _without_repetitions(_without_list(text, request.evidence))
 
 
 def _without_verdict(text: str) -> str:
@@ -87,8 +87,8 @@ def _answer_in(value: Any) -> str:
         return " ".join(filter(None, map(_answer_in, value.values())))
     lists = [one if isinstance(one, list) else [one] for one in value.values()]
     numbers = [str(number) for one in lists for number in one if type(number) is int]
-    said = texts.get("answer") or max(texts.values(), key=len)
-    return f"{said.strip()} [{', '.join(numbers)}]" if numbers else said.strip()
+    answer = texts.get("answer") or max(texts.values(), key=len)
+    return f"{answer.strip()} [{', '.join(numbers)}]" if numbers else answer.strip()
 
 
 def _without_echo(text: str, request: AnswerRequest) -> str:
@@ -122,15 +122,15 @@ def _lists_source(line: str, evidence: Sequence[Evidence]) -> bool:
     return not _BESIDE.sub("", line)
 
 
-def _said_once(text: str) -> str:
+def _without_repetitions(text: str) -> str:
     """Return the text without verbatim repetitions of earlier sentences."""
-    said: set[str] = set()
+    earlier: set[str] = set()
     kept, position = "", 0
     for span in split_sentences(text):
         sentence = text[span.start : span.end]
         bare = " ".join(MARK.sub("", sentence).split())
-        if bare not in said or len(bare.split()) < _MIN_WORDS or "|" in bare:
+        if bare not in earlier or len(bare.split()) < _MIN_WORDS or "|" in bare:
             kept += text[position : span.end]
-        said.add(bare)
+        earlier.add(bare)
         position = span.end
     return kept + text[position:]

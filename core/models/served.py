@@ -239,6 +239,6 @@ def runs_away(text: str) -> bool:
     return span <= len(tail) and tail[-span:-period] == tail[period - span :]
 
 
-def least_context(sizes: Sequence[object], most: int) -> int:
+def min_context(sizes: Sequence[object], most: int) -> int:
     """Return the smallest of what may be sizes in tokens, at most ``most``; what is no size is passed over."""
     return min([most, *(size for size in sizes if type(size) is int and size >= MIN_CONTEXT)])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pincite.core.domain.answers import Span
 from pincite.core.domain.documents import Page, Passage
-from pincite.core.search.places import numbered_in
+from pincite.core.questions.places import numbered_in
 from pincite.core.search.stretches import Stretch, number_of
 from pincite.core.text.sentences import split_sentences
 
@@ -85,12 +85,12 @@ def changes_on(pages: Iterable[Page], numbers: frozenset[str], chance: Chance) -
 
 def _names(sentence: str, number: str) -> bool:
     """Return whether a sentence names the place of a number: "4.1" anywhere, "4" behind a few words or "clause"."""
-    said = _OWN_NUMBER.sub("", sentence)
-    at = next((match.start() for match in _NUMBER.finditer(said) if match.group() == number), None)
+    text = _OWN_NUMBER.sub("", sentence)
+    at = next((match.start() for match in _NUMBER.finditer(text) if match.group() == number), None)
     if at is None:
         return False
-    place = any(name.rpartition(" ")[2] == number or name == f"§{number}" for name in numbered_in(said))
-    return "." in number or place or 1 <= len(said[:at].split()) <= _WORDS_BEFORE
+    place = any(name.rpartition(" ")[2] == number or name == f"§{number}" for name in numbered_in(text))
+    return "." in number or place or 1 <= len(text[:at].split()) <= _WORDS_BEFORE
 
 
 def _with_what_follows(page: Page, span: Span) -> Stretch:

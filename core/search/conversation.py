@@ -10,7 +10,7 @@ from itertools import accumulate
 from pincite.core.domain.ports import Message
 from pincite.core.domain.search import Intent
 from pincite.core.domain.turns import Exchange
-from pincite.core.search.plan import entities_in
+from pincite.core.questions.plan import entities_in
 from pincite.core.text.numbers import quantities
 from pincite.core.text.plain import flat
 from pincite.core.text.sentences import split_sentences
@@ -51,11 +51,13 @@ class Conversation:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        told = [(f"What I asked before, and what was found:\n{self.condensed}", "Noted.")] if self.condensed else []
-        told += [(one.question, _shortened(one.answer)) for one in self.older]
-        told += [(one.question, one.answer) for one in self.newest]
+        exchanges = (
+            [(f"What I asked before, and what was found:\n{self.condensed}", "Noted.")] if self.condensed else []
+        )
+        exchanges += [(one.question, _shortened(one.answer)) for one in self.older]
+        exchanges += [(one.question, one.answer) for one in self.newest]
         return tuple(
-            message for asked, said in told for message in (Message("user", asked), Message("assistant", said))
+            message for asked, said in exchanges for message in (Message("user", asked), Message("assistant", said))
         )
 
 
@@ -94,9 +96,9 @@ def _gist(answer: str) -> str:
     first = next((answer[span.start : span.end] for span in split_sentences(answer)), "")
     if len(first) <= MAX_GIST:
         return first
-    told = dict.fromkeys([*entities_in(first), *(one.text.strip() for one in quantities(first))])
+    mentions = dict.fromkeys([*entities_in(first), *(one.text.strip() for one in quantities(first))])
     kept = ""
-    for one in told:
+    for one in mentions:
         if one not in kept.split(", ") and len(kept) + len(one) + 2 <= MAX_GIST:
             kept += f", {one}" if kept else one
     return kept or _shortened(first, MAX_GIST)

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 
 from pincite.core.domain.search import SearchResult
-from pincite.core.text.questions import is_english
+from pincite.core.questions.wording import is_english
 
 ENGLISH_ONLY = "minilm"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pincite.core.domain.documents import Document, Passage
 from pincite.core.domain.search import Evidence, Reason, spread
-from pincite.core.search.matching import match_documents
+from pincite.core.questions.matching import match_documents
 
 if TYPE_CHECKING:
     from pincite.core.store.library import Library
@@ -70,12 +70,12 @@ def _telling(passages: Sequence[Passage]) -> Mapping[str, tuple[int, int]]:
     Sections come in an order that covers the document evenly however few are taken; without headings every passage
     counts as one.
     """
-    said = [passage for passage in passages if len(passage.text) >= MIN_CHARACTERS] or passages[:1]
-    openings = {passage.heading_path: passage for passage in reversed(said)}.values()
-    sections = openings if len(openings) >= MIN_SECTIONS else said
+    long_passages = [passage for passage in passages if len(passage.text) >= MIN_CHARACTERS] or passages[:1]
+    openings = {passage.heading_path: passage for passage in reversed(long_passages)}.values()
+    sections = openings if len(openings) >= MIN_SECTIONS else long_passages
     opening_ids = {passage.id for passage in sections}
     summaries = [p for p in reversed(openings) if p.heading_path and _SUMMARY_HEADING.match(p.heading_path[-1])]
-    order = [passage for passage in said if passage.id in opening_ids]
+    order = [passage for passage in long_passages if passage.id in opening_ids]
     keys = {order[place].id: (2, rank) for rank, place in enumerate(spread(len(order)))}
-    keys |= {passage.id: (1, 0) for passage in said[:1]}
+    keys |= {passage.id: (1, 0) for passage in long_passages[:1]}
     return keys | {passage.id: (0, rank) for rank, passage in enumerate(summaries[:MAX_SUMMARIES])}

@@ -72,8 +72,8 @@ class RunIndexes:
         keyword = [by_words(text, narrow) for text in _different_words(own)]
         keyword += [by_words(own[0], scope) for scope in wide]
         expanded = [by_words(text, narrow) for text in printed]
-        said = [word for word in words(plan.standalone_question) if word.lower() not in FUNCTION_WORDS]
-        absent = self._pool.submit(self._keywords.absent, said, document_ids=ids)
+        question_words = [word for word in words(plan.standalone_question) if word.lower() not in FUNCTION_WORDS]
+        absent = self._pool.submit(self._keywords.absent, question_words, document_ids=ids)
         dense, trouble = list[Ranking](), ""
         try:
             vectors = self._embedder.embed_queries(own)

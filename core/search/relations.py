@@ -19,6 +19,7 @@ from pincite.core.domain.documents import (
 )
 from pincite.core.text.dates import dates_in
 from pincite.core.text.terms import content_terms
+from pincite.core.text.years import YEAR
 
 _VERSION = re.compile(
     r"(?<![^\W_])(?:version|ver|v|revision|rev)[ ._-]{0,2}(?P<number>\d{1,4}(?:\.\d{1,4}){0,3})(?![^\W_])"
@@ -30,7 +31,6 @@ _NUMBER = re.compile(r"\d+(?:[.,-]\d+)*")
 _COUNTED = re.compile(
     r"(?:(?P<word>[^\W\d_]{1,40})[ ._-]{0,2})?(?<![\d.])(?P<number>\d{1,9}(?:\.\d{1,9}){0,5})(?!\w|\.\d)"
 )
-_YEAR = re.compile(r"(?:19|20)\d\d")
 _OF_VERSIONS = frozenset("v ver version rev revision".split())
 MIN_TERMS = 2
 """Number of words of a title that name its document; with fewer the sentence must also give its date."""
@@ -47,8 +47,8 @@ class Relation:
 
 def relations_among(documents: Sequence[Document]) -> list[Relation]:
     """Return the relations that documents state, the newest first; two that state them of each other do not count."""
-    said = [one for newer in documents for one in _said_by(newer, documents)]
-    found = {(one.newer.id, one.older.id): one for one in [*_later_versions(documents), *said]}
+    statements = [one for newer in documents for one in _statements_of(newer, documents)]
+    found = {(one.newer.id, one.older.id): one for one in [*_later_versions(documents), *statements]}
     kept = [one for (newer, older), one in found.items() if (older, newer) not in found]
     return sorted(kept, key=lambda one: _age(one.newer), reverse=True)
 
@@ -64,14 +64,14 @@ def _counted(text: str) -> set[str]:
     found = set[str]()
     for match in _COUNTED.finditer(text.casefold()):
         word, number = match["word"], match["number"]
-        if "." in number or _YEAR.fullmatch(number):
+        if "." in number or YEAR.fullmatch(number):
             found.add(number)
         elif word:
             found.add(f"{'version' if word in _OF_VERSIONS else word} {number}")
     return found
 
 
-def _said_by(newer: Document, documents: Sequence[Document]) -> Iterator[Relation]:
+def _statements_of(newer: Document, documents: Sequence[Document]) -> Iterator[Relation]:
     fields = {field.name: field for field in newer.metadata if field.name in (AMENDS, REPLACES)}
     others = [one for one in documents if one.id != newer.id] if fields else []
     for name, field in fields.items():
@@ -83,9 +83,9 @@ def _meant(field: MetadataField, newer: Document, others: Sequence[Document]) ->
     if field.source is MetadataSource.USER:
         wanted = {comparable(bare_name(part)) for part in (field.value, *field.value.split(", "))}
         return [one for one in others if wanted & {one.id, comparable(bare_name(one.name)), comparable(one.title)}]
-    said = frozenset(content_terms(field.value))
+    terms = frozenset(content_terms(field.value))
     dates = {date for _, date in dates_in(field.value)}
-    titled = [one for one in others if said.issuperset(content_terms(one.title))]
+    titled = [one for one in others if terms.issuperset(content_terms(one.title))]
     dated = [one for one in titled if _date_of(one) in dates]
     named = dated or [one for one in titled if len(set(content_terms(one.title))) >= MIN_TERMS]
     if field.name == REPLACES:

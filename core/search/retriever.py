@@ -9,11 +9,11 @@ from pincite.core.domain.documents import Document, DocumentStatus, PageKey, Pas
 from pincite.core.domain.ports import Embedder, KeywordIndex, PassageIndex, Reranker
 from pincite.core.domain.search import PIECE, Candidate, Reason, SearchPlan, SearchResult, SubQuery, piece_score
 from pincite.core.domain.settings import Settings
+from pincite.core.questions.matching import DECISIVE_MATCH, match_documents
+from pincite.core.questions.places import years_in
+from pincite.core.questions.plan import plans_of
 from pincite.core.search.fuse import fuse_rankings
-from pincite.core.search.matching import DECISIVE_MATCH, match_documents
 from pincite.core.search.pack import Chosen, fill_budget, keep_best, to_evidence
-from pincite.core.search.places import years_in
-from pincite.core.search.plan import plans_of
 from pincite.core.search.rankings import Ranking, Rankings, RunIndexes
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from pincite.core.figures.formulas import users_formulas
 from pincite.core.ingest.describing import described
 from pincite.core.ingest.pipeline import Ingest
 from pincite.core.ingest.stages import Stores
-from pincite.core.models.registry import check_engine, choose_engine, make_embedder
-from pincite.core.search.lexicon import users_lexicon
+from pincite.core.questions.lexicon import users_lexicon
 from pincite.core.services.health import Health
+from pincite.core.services.registry import check_engine, choose_engine, make_embedder
 from pincite.core.store.collections import Collections
 from pincite.core.store.condition import Condition
 from pincite.core.store.copies import DailyCopy
@@ -182,13 +182,11 @@ class Pincite:
             none = NoMeaning(error)
             return none, none
 
-    def _scrub(self, words: bool, most_bytes: int | None) -> bool:
+    def _scrub(self, words: bool, max_bytes: int | None) -> bool:
         self._forget_runs()
         with self._checkpointer.lock:  # never held while the database is written, which a removal does before it
             emptied = scrub(self._checkpointer.conn)
-        return (
-            emptied and scrub(self.database.connection, words=words, most_bytes=most_bytes) and self._copies.replace()
-        )
+        return emptied and scrub(self.database.connection, words=words, max_bytes=max_bytes) and self._copies.replace()
 
     def _remove_turn(self, turn_id: str) -> None:
         turn = self.turns.without_trace(turn_id)

@@ -50,7 +50,7 @@ class Deletion:
             self._runner.stop(running)
             self._runner.wait(running, CLOSING_SECONDS)
         self._sessions.delete(session_id)
-        self.scrub(most_bytes=AT_ONCE_BYTES)
+        self.scrub(max_bytes=AT_ONCE_BYTES)
 
     def turn(self, turn_id: str) -> None:
         """Delete a finished question with its answer, trace and review; its session too where nothing else is in it.
@@ -58,19 +58,19 @@ class Deletion:
         Raises TurnError where it is gone.
         """
         self._remove_turn(turn_id)
-        self.scrub(most_bytes=AT_ONCE_BYTES)
+        self.scrub(max_bytes=AT_ONCE_BYTES)
 
     def document_with_answers(self, document_id: str) -> Purged:
         """Remove a document and every answer that quotes it, and leave no copy of its text in any file."""
         answers = self._remove_with_answers(document_id)
         return Purged(answers, self.scrub(words=True))
 
-    def scrub(self, *, words: bool = False, most_bytes: int | None = None) -> bool:
+    def scrub(self, *, words: bool = False, max_bytes: int | None = None) -> bool:
         """Leave nothing of deleted sessions in the files; where another process is in the way, the next start does."""
         deleted = self._sessions.to_scrub()
         if not deleted and not words:
             return True
-        scrubbed = self._scrub(words, most_bytes)
+        scrubbed = self._scrub(words, max_bytes)
         if scrubbed:
             self._sessions.scrubbed(deleted)
         return scrubbed

@@ -11,7 +11,7 @@ from pincite.core.domain.settings import Settings
 from pincite.core.models.client import stoppable
 from pincite.core.models.keys import keep_key
 from pincite.core.models.openai_server import address_of
-from pincite.core.models.registry import AUTO, CHAT, QUOTING, EngineState, look_for_engines
+from pincite.core.services.registry import AUTO, CHAT, QUOTING, EngineState, look_for_engines
 from pincite.core.services.settings import SettingsInForce
 
 HOLD_SECONDS = 10.0

@@ -36,7 +36,7 @@ class Exports:
 
     def of(self, turns: Sequence[Turn], form: ExportForm = ExportForm.BINDER, style: str = "") -> bytes:
         """``style``: of the citations; empty: as the settings have it. Raises TurnError where no answer is finished."""
-        chosen = [self._as_told(turn) for turn in turns if turn.status in FINISHED and turn.final_parts]
+        chosen = [self._as_reported(turn) for turn in turns if turn.status in FINISHED and turn.final_parts]
         if not chosen:
             raise TurnError("There is no finished answer here.", hint="Ask a question first.")
         names = {place.page: place.document_name for turn in chosen for place in turn.final_citations}
@@ -52,9 +52,9 @@ class Exports:
             case ExportForm.JSON:
                 return as_json(manifest).encode()
 
-    def _as_told(self, turn: Turn) -> Turn:
+    def _as_reported(self, turn: Turn) -> Turn:
         """Return the turn with the current verdict of the answer that is shown."""
-        stands = self._verdicts.as_it_stands(turn)
+        stands = self._verdicts.as_current(turn)
         return replace(stands, verdict=self._verdicts.of_review(turn)) if turn.review else stands
 
     def of_turn(self, turn_id: str, form: ExportForm = ExportForm.BINDER) -> bytes:

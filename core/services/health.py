@@ -11,8 +11,8 @@ from pincite.core.domain.errors import PinciteError
 from pincite.core.domain.settings import Settings
 from pincite.core.figures.formulas import users_formulas
 from pincite.core.models.flash import LICENCE, MODEL, SIZE_MB, is_cached
-from pincite.core.models.registry import AUTO, QUOTING, EngineState, make_embedder
-from pincite.core.search.lexicon import users_lexicon
+from pincite.core.questions.lexicon import users_lexicon
+from pincite.core.services.registry import AUTO, QUOTING, EngineState, make_embedder
 
 if TYPE_CHECKING:
     from pincite.core.store.condition import Condition

@@ -33,8 +33,8 @@ class Look:
 
     @property
     def health(self) -> "Health":
-        from pincite.core.models.registry import look_for_engines
         from pincite.core.services.health import Health
+        from pincite.core.services.registry import look_for_engines
         from pincite.core.store.condition import Condition
 
         condition = Condition(self.database, self.library, self.settings)

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pincite.core.answers.selection import measured
 from pincite.core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, Verdict
 from pincite.core.domain.turns import Recalled, ReviewDecision, Turn
 from pincite.core.judge.citations import CitedAnswer, cite_edited
 from pincite.core.judge.confidence import ReliabilityBin as ReliabilityBin
 from pincite.core.judge.confidence import ThresholdEffect, shipped_models
 from pincite.core.judge.verdict import judged_question, verdict_of
-from pincite.core.models.selection import measured
 from pincite.core.services.settings import SettingsInForce
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Verdicts:
             return self._judged(turn, CitedAnswer(turn.parts, turn.citations))
         return self._judged(turn, cite_edited(text, turn.parts, turn.evidence, self._library.page_text))
 
-    def as_it_stands(self, turn: Turn) -> Turn:
+    def as_current(self, turn: Turn) -> Turn:
         """Return the turn for display: with each citation at the current place of its words, if they still exist.
 
         Words that no longer stand on their page bear no claim out.

@@ -12,12 +12,12 @@ from pincite.core.domain.settings import Settings
 from pincite.core.models.e5 import E5Embedder, e5_is_here
 from pincite.core.models.flash import LICENCE, MODEL, SIZE_MB, download, is_cached
 from pincite.core.models.minilm import MiniLmEmbedder
-from pincite.core.models.registry import make_reranker
+from pincite.core.questions.lexicon import users_lexicon
+from pincite.core.questions.plan import plan_question
 from pincite.core.search.facts import values_of, with_facts
-from pincite.core.search.lexicon import users_lexicon
-from pincite.core.search.plan import plan_question
 from pincite.core.search.relations import Relation, relations_among
 from pincite.core.search.retriever import Retriever
+from pincite.core.services.registry import make_reranker
 from pincite.core.services.settings import SettingsInForce
 
 if TYPE_CHECKING:

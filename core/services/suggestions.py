@@ -13,8 +13,9 @@ from pincite.core.documents.tables import find_tables
 from pincite.core.domain.answers import AnswerPart
 from pincite.core.domain.documents import Document
 from pincite.core.domain.errors import PinciteError
+from pincite.core.domain.presentation import Tier, present
 from pincite.core.domain.search import Mode
-from pincite.core.domain.turns import Tier, TraceStep, Turn, TurnStatus, now
+from pincite.core.domain.turns import TraceStep, Turn, TurnStatus, now
 from pincite.core.graph.build import build_graph
 from pincite.core.graph.context import Equipment
 from pincite.core.graph.state import TurnState
@@ -160,11 +161,11 @@ class Suggestions:
             status=TurnStatus.RUNNING, started_at=now(),
         )  # fmt: skip
         turn = answered(turn, TurnState(**self._graph.invoke(state, context=context)))
-        said = [plain_text(turn.parts), *(citation.quotation for citation in turn.citations)]
-        whole = turn.status is TurnStatus.ANSWERED and turn.tier is Tier.ANSWERED and turn.citations
+        texts = [plain_text(turn.parts), *(citation.quotation for citation in turn.citations)]
+        whole = turn.status is TurnStatus.ANSWERED and present(turn).tier is Tier.ANSWERED and turn.citations
         at_place = candidate.page_index in (None, *(citation.page_index for citation in turn.citations))
         holds = re.compile(rf"(?<![\w.,]){re.escape(flat(candidate.holds).casefold())}(?!\w|[.,]\d)")
-        return bool(whole) and at_place and any(holds.search(flat(text).casefold()) for text in said)
+        return bool(whole) and at_place and any(holds.search(flat(text).casefold()) for text in texts)
 
 
 def _candidates(document: Document, library: "Library") -> Iterator[_Candidate]:
@@ -183,14 +184,14 @@ def _of_tables(document: Document, library: "Library") -> Iterator[_Candidate]:
     """Yield a cell of each table, by the words of its row and its column."""
     pages = library.pages(document.id, range(min(document.page_count, MAX_PAGES)))
     for table in find_tables(document.id, pages):
-        told = [
+        candidates = [
             _Candidate(f"{row}: {column}?", cell.text)
             for cell in table.body
             if cell.value is not None
             and _fits(row := table.rows[cell.row].label)
             and _fits(column := _BRACKETS.sub("", table.columns[cell.column].label).strip())
         ]
-        yield from told[:: max(1, len(told) // MAX_PER_TABLE)][:MAX_PER_TABLE]
+        yield from candidates[:: max(1, len(candidates) // MAX_PER_TABLE)][:MAX_PER_TABLE]
 
 
 def _of_terms(document: Document, library: "Library") -> Iterator[_Candidate]:

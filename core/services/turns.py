@@ -16,14 +16,15 @@ from langgraph.errors import GraphRecursionError
 from pincite.core.domain.documents import Collection, Document
 from pincite.core.domain.errors import FullDiskError, PinciteError, StoppedError, StorageError, TurnError
 from pincite.core.domain.ports import ChatModel
+from pincite.core.domain.questions import Wish
 from pincite.core.domain.search import Intent, Mode
 from pincite.core.domain.turns import Exchange, TraceStep, Turn, TurnSnapshot, TurnStatus, now
 from pincite.core.graph.build import TurnGraph
 from pincite.core.graph.context import Equipment, Lacking, Progress, TurnContext
-from pincite.core.graph.nodes.router import resolve_mentions
 from pincite.core.graph.state import TurnState, restored
 from pincite.core.models.client import stoppable
-from pincite.core.models.utterances import Wish, wish_of
+from pincite.core.questions.mentions import resolve_mentions
+from pincite.core.questions.utterances import wish_of
 from pincite.core.services.live import LiveTurn
 from pincite.core.services.scope import scope_of
 from pincite.core.text.marks import marked_text
@@ -44,7 +45,7 @@ VECTOR_SECONDS = 15.0
 MAX_QUESTION_LENGTH = 8_000
 STEPS_OF_AN_ATTEMPT = 5
 """Rewriter, retriever, analyst, generator and judge; before them comes the router."""
-STEPS_BESIDE = 4
+OTHER_STEPS = 4
 """Router and review; generator and judge once more, where quotations take the place of prose."""
 
 
@@ -55,7 +56,7 @@ class Asked:
     state: TurnState
     engine: str | None = None
     history: tuple[Exchange, ...] = ()
-    went_on_at: str = ""
+    resumed_at: str = ""
     """The node from which an interrupted turn is continued; empty: it begins at the beginning."""
 
 
@@ -181,7 +182,7 @@ class TurnRunner:
             restored(kept.values),
             "quoting" if turn.engine == "quoting" else None,
             self._turns.exchanges(turn.session_id, before=turn.position),
-            went_on_at=kept.next[0],
+            resumed_at=kept.next[0],
         )
         self._begin(turn, asked, self._within(self._collection_of(turn.session_id)), self._turns.take_up)
 
@@ -354,9 +355,9 @@ class TurnRunner:
             context_of(equipment, model, live, live.stop.is_set, history, live.evidence_only.is_set),
             last_answer=partial(self._last_answered, history),
         )
-        state = None if asked.went_on_at else asked.state
-        if asked.went_on_at:
-            kept = {"went on at": asked.went_on_at, "not run again": list(live.snapshot.turn.path)}
+        state = None if asked.resumed_at else asked.state
+        if asked.resumed_at:
+            kept = {"went on at": asked.resumed_at, "not run again": list(live.snapshot.turn.path)}
             live.visited(TraceStep("continued", asked.state.attempt, now(), 0.0, decided=kept))
         return answered(live.snapshot.turn, self._walk(live.snapshot.turn.id, state, context))
 
@@ -412,7 +413,7 @@ class TurnRunner:
         What a node leaves is stored before the next begins. No turn takes more steps than its retries need, else it
         goes to review.
         """
-        steps = STEPS_BESIDE + STEPS_OF_AN_ATTEMPT * (1 + context.settings.max_retries)
+        steps = OTHER_STEPS + STEPS_OF_AN_ATTEMPT * (1 + context.settings.max_retries)
         thread = _thread(turn_id)
         limited = RunnableConfig(**thread, recursion_limit=steps + 1)  # LangGraph counts finding nothing left to do
         try:
@@ -467,7 +468,7 @@ def answered(turn: Turn, final: TurnState) -> Turn:
     return replace(
         turn,
         status=TurnStatus.FLAGGED if final.flagged else TurnStatus.ANSWERED,
-        document_ids=final.targets or turn.document_ids,
+        document_ids=final.read.mentioned or turn.document_ids,
         intent=final.intent,
         asked=final.asked,
         plan=final.plan,

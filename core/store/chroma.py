@@ -4,8 +4,8 @@ SQLite is where vectors live. On any doubt the copy is thrown away and made agai
 index becomes the active one, and after any error. Only the process that works on the library makes one; until it
 is whole, and everywhere else, search is exact.
 
-Vectors go by the SHA-256 of what was embedded, so what has an id never changes, and two sets of ids tell what is
-missing. ``vector_state.generation`` counts the changes of passages and vectors, by whichever process.
+Vectors go by the SHA-256 of what was embedded, so what has an id never changes, and comparing two sets of ids shows
+what is missing. ``vector_state.generation`` counts the changes of passages and vectors, by whichever process.
 """
 
 import logging
@@ -40,12 +40,12 @@ GRAPH_SETTINGS: "CreateHNSWConfiguration" = {
 BATCH = 256
 """Chroma takes in large batches at a third of the cost of small ones."""
 MAX_CONCURRENT = 20 * BATCH
-"""Searches wait for so many to be taken in, at most."""
+"""Maximum number of vectors to add while searches wait."""
 PAUSE_SECONDS = 60.0
 
 
 class ChromaError(StorageError):
-    """Chroma could not do what it was asked: the copy is to be made anew."""
+    """Chroma could not do what it was asked: the copy must be made again."""
 
 
 class Chroma:
@@ -56,7 +56,7 @@ class Chroma:
         self._vectors = StoredVectors(database)
         self._lock = threading.RLock()
         self._name = uuid.uuid4().hex
-        """Everything in memory is shared by all clients of a process; this tells ours from another library's."""
+        """Name of our collection: all clients of a process share the memory, also those of other libraries."""
         self._collection: Collection | None = None
         self._holds: tuple[int, int] | None = None
         """The index, and the generation at which all of it was here."""
@@ -68,7 +68,7 @@ class Chroma:
         return self._holds is not None and self._holds == (index_id, self._generation())
 
     def nearest(self, index_id: int, vector: Vectors, limit: int) -> list[tuple[bytes, float]] | None:
-        """(embedding key, cosine similarity), best first; None where that cannot be told of the index as it is now.
+        """Return (embedding key, cosine similarity), best first; None if the copy lags behind the index.
 
         There may be too few where the graph has islands, as hnswlib's may have.
         """

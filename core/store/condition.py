@@ -11,7 +11,7 @@ from pincite.core.store.library import Library
 from pincite.core.store.records import damaged_records
 
 ROWS_TRIED = 100
-"""So many of the newest rows of each kind are read to the end, which takes a fraction of a second."""
+"""Number of the newest rows of each kind that are read to the end, which takes a fraction of a second."""
 
 
 class Condition:
@@ -40,7 +40,7 @@ class Condition:
         return [*quarantined(self._settings), *strays(self._settings, known)]
 
     def damaged_records(self) -> list[str]:
-        """Counts of what cannot be read of the newest, by where it stands."""
+        """Return counts of the newest values that cannot be read, by table and column."""
         found = damaged_records(self._database.connection, newest=ROWS_TRIED)
         counted = Counter((each.table, each.column) for each in found)
         return [f"{count:,} of {table} ({column})" for (table, column), count in counted.items()]

@@ -1,4 +1,4 @@
-"""Copies of the database that Pincite makes by itself: one a day, and one before the database's format changes.
+"""Copies of the database that Pincite makes automatically: one a day, and one before the database's format changes.
 
 PDFs are not in them: they never change, and stay in ``files/``. After a deletion one new copy replaces them all.
 """
@@ -29,7 +29,7 @@ def copies_in(data_dir: Path) -> list[Path]:
 
 
 def copy_whole(source: sqlite3.Connection, target: Path) -> str:
-    """Copy a database while it may be written to; says "ok", or what is wrong with the copy. Raises sqlite3.Error."""
+    """Copy a database while it may be written to; return "ok", or what is wrong with the copy. Raises sqlite3.Error."""
     with closing(sqlite3.connect(target)) as copy:
         source.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")
@@ -57,7 +57,7 @@ def copy_database(source: sqlite3.Connection, data_dir: Path, name: str, *, empt
 
 
 def empty(connection: sqlite3.Connection, *, words: bool = True) -> None:
-    """Write a database anew without what deleted rows left behind; with `words` the word index too.
+    """Rewrite a database without what deleted rows left behind; with `words` the word index too.
 
     `secure_delete` overwrites rows, but not the words of a full-text index nor copies that moved within a page.
     """
@@ -83,7 +83,7 @@ class DailyCopy:
         self._working = threading.Lock()
 
     def mark(self) -> None:
-        """Note, in the transaction of a deletion, that the copies are to be replaced."""
+        """Note, in the transaction of a deletion, that the copies must be replaced."""
         self._connect().execute("INSERT INTO removals (subject, kind) VALUES (?, 'copies')", (uuid.uuid4().hex,))
 
     def begin(self, *, daily: bool) -> None:

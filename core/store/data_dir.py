@@ -1,4 +1,4 @@
-"""The data directory: whose it is, the PDFs in it that the library does not know, and what older versions left."""
+"""The data directory: its owner, the PDFs in it that the library does not know, and what older versions left."""
 
 import json
 import re
@@ -60,7 +60,7 @@ def claim(settings: Settings, database: Database) -> None:
     stamped, owner = stamp_of(settings.data_dir), database.owner_id
     if stamped and stamped == owner:
         return
-    with _directory_told(settings.data_dir), database.transaction():
+    with _directory_error(settings.data_dir), database.transaction():
         owner = database.owner_id
         identity = owner or stamped or 1 + secrets.randbelow(2**31 - 1)
         write_whole(settings.data_dir / STAMP, json.dumps({"id": identity, "format": FORMAT}))
@@ -70,7 +70,7 @@ def claim(settings: Settings, database: Database) -> None:
 
 def stamp_of(directory: Path) -> int | None:
     """Return the id of the directory; None where there is none that can be read. Raises StorageError."""
-    with _directory_told(directory):
+    with _directory_error(directory):
         try:
             stamp = json.loads((directory / STAMP).read_text(encoding="utf-8"))
             identity, version = int(stamp["id"]), int(stamp["format"])
@@ -134,12 +134,12 @@ def _strangers(directory: Path) -> list[Path]:
 
 
 def _entries(directory: Path) -> list[Path]:
-    with _directory_told(directory):
+    with _directory_error(directory):
         return sorted(directory.iterdir()) if directory.is_dir() else []
 
 
 @contextmanager
-def _directory_told(directory: Path) -> Iterator[None]:
+def _directory_error(directory: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -55,7 +55,7 @@ class _Cursor(sqlite3.Cursor):
 
 
 class _Connection(sqlite3.Connection):
-    """Says what SQLite cannot do in errors of ours: the one place where they are translated."""
+    """A connection that translates SQLite's errors into ours: the one place where they are translated."""
 
     def cursor(self, factory: Any = None) -> Any:
         return super().cursor(factory or _Cursor)
@@ -151,7 +151,7 @@ class Database:
 
     @property
     def owner_id(self) -> int:
-        """Of which data directory this is the database; 0 where nobody has said yet."""
+        """Return the id of the data directory that this database belongs to; 0 if none is set yet."""
         return self.number("PRAGMA application_id")
 
     def belong_to(self, owner_id: int) -> None:
@@ -187,14 +187,14 @@ class Database:
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
-        """What goes wrong while opening is told with the file's name. Raises StorageError."""
+        """Report what goes wrong while opening with the file's name. Raises StorageError."""
         path = self.path
         try:
             yield
         except (OSError, sqlite3.Error, StorageError) as error:
             if isinstance(error, (BusyError, ForeignDirectoryError, NewerDatabaseError, FullDiskError)):
                 raise
-            # A migration that does not fit what is there: the number that says which were made is wrong.
+            # A migration that does not fit what is there: the stored number of the migrations made is wrong.
             if isinstance(error, DamagedDatabaseError) or _code(error) == sqlite3.SQLITE_ERROR:
                 raise DamagedDatabaseError(
                     f"{path} is damaged ({error.__cause__ or error}).", hint=DAMAGE_HINT
@@ -246,7 +246,7 @@ def has_our_tables(connection: sqlite3.Connection) -> bool:
 
 
 class ReadOnlyDatabase(Database):
-    """A database to look at: the file and what lies beside it stay as they are, to the byte.
+    """A database to look at: the file and those next to it stay as they are, to the byte.
 
     Where looking would change something (a log without its index, an older format), or where there is nothing to look
     at, this looks at a copy of its own.

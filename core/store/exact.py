@@ -18,7 +18,7 @@ MATRIX_BYTES = 128 * 2**20
 
 Ranking = list[tuple[str, float]]
 Nearest = Callable[[Vectors, int], list[tuple[bytes, float]] | None]
-"""The approximately nearest of all vectors, by embedding key; None when that cannot be told of the library as it is."""
+"""Function that returns the approximately nearest vectors, by embedding key; None if it lacks the library as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class _Matrix:
 
 
 class NoMeaning:
-    """Stands for an embedder and its index where the embedder cannot be used."""
+    """Placeholder for an embedder and its index where the embedder cannot be used."""
 
     name, version, dimensions = "none", "", 0
 
@@ -54,7 +54,7 @@ class NoMeaning:
 
 
 class MeaningIndex:
-    """The vectors of one embedder, searched exactly; over everything also approximately, where that says the same."""
+    """The vectors of one embedder, searched exactly; over everything also approximately, if the result is the same."""
 
     def __init__(self, database: Database, stamp: IndexStamp, nearest: Nearest = lambda vector, limit: None) -> None:
         self.stamp = stamp

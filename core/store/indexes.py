@@ -1,4 +1,4 @@
-"""The vector indexes: which embedder's is in use, the one that is being built beside it, and the one before it.
+"""The vector indexes: which embedder's is in use, the one that is being built meanwhile, and the one before it.
 
 Vectors are kept in SQLite, where every process searches them. Whoever runs ingest embeds the passages that have none,
 and keeps Chroma's copy of them in step for approximate search.
@@ -34,7 +34,7 @@ PAUSE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class PendingPassages:
-    """Texts that the index ``index_id`` lacks a vector of, by embedding key, and the documents that they stand in."""
+    """Texts that the index ``index_id`` lacks a vector of, by embedding key, and the documents that contain them."""
 
     index_id: int
     texts: Mapping[bytes, str]
@@ -43,7 +43,7 @@ class PendingPassages:
 
 @dataclass(frozen=True, slots=True)
 class BuildProgress:
-    """How far the index of a new embedder is; ``message`` says what stopped it, if anything did."""
+    """How far the index of a new embedder is; ``message`` is what stopped it, if anything did."""
 
     embedder: str
     done: int
@@ -60,7 +60,7 @@ class VectorIndex:
 
 
 class Indexes:
-    """Hands out the active embedder with its index; builds another beside it, switches when it is whole, goes back."""
+    """Return the active embedder with its index; build another meanwhile, switch when it is whole, and switch back."""
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ class Indexes:
             return True
 
     def report_trouble(self, message: str) -> None:
-        """Say what stopped the build; ``switch_to`` the same embedder goes on with it."""
+        """Report what stopped the build; ``switch_to`` the same embedder goes on with it."""
         self._paused_until = time.monotonic() + PAUSE_SECONDS
         if self._index("building") is not None:
             self._trouble = message

@@ -1,6 +1,6 @@
 """The queue of ingest jobs: one row a document, kept so that a killed process finds its place again.
 
-A row says in which stage a document is and since when; how much is left of the stage is counted when it is asked for.
+A row holds the stage of a document and since when; how much is left of the stage is counted when it is asked for.
 """
 
 from datetime import datetime
@@ -45,7 +45,7 @@ class Jobs:
         return self._job(row) if row else None
 
     def unfinished(self, *stages: JobStage) -> tuple[str, ...]:
-        """Return the documents whose job is unfinished, in one of these stages or any, oldest job first."""
+        """Return the documents with an unfinished job, in one of these stages or any, oldest job first."""
         scope = f"AND stage IN ({','.join('?' * len(stages))})" if stages else ""
         rows = self._database.connection.execute(
             f"SELECT document_id FROM jobs WHERE {_UNFINISHED} {scope} ORDER BY id", stages
@@ -96,7 +96,7 @@ class Jobs:
                 self._set_status(document_id, _STATUS_OF_STAGE[stage], "")
 
     def end(self, document_id: str, status: JobStatus, message: str = "") -> None:
-        """End an unfinished job; ``message`` says what to do as well."""
+        """End an unfinished job; ``message`` also contains what to do."""
         with self._database.transaction() as connection:
             changed = connection.execute(
                 f"UPDATE jobs SET status = ?, message = ?, updated_at = ? WHERE document_id = ? AND {_UNFINISHED}",

@@ -10,9 +10,9 @@ from pincite.core.text.terms import STOP_WORDS, UNRAISED, root, stem
 
 CONTEXT_WEIGHT = 0.5
 COMMON_SHARE = 0.15
-"""A term in more than this share of all passages says little, and is left out of a query that has rarer ones."""
+"""Maximum share of all passages that a term may occur in; a commoner one is left out of a query that has rarer ones."""
 MAX_SCORED = 12_000
-"""Rarer terms first, a query takes terms in until so many occurrences are to be scored: about 30 ms."""
+"""Maximum number of occurrences that a query scores, its rarer terms first: about 30 ms."""
 MIN_TERMS = 3
 MAX_TERMS = 32
 
@@ -26,7 +26,7 @@ _TERM = re.compile(
     rf"(?P<number>\d+(?:[.,]\d+)*(?![^\W_]))|(?P<unspaced>[{_UNSPACED}]+)|(?P<word>(?:[^\W_{_UNSPACED}]|[{_SIGNS}])+)"
 )
 _HYPHENATED = re.compile(r"(?<![\w-])([^\W\d_]+)[-\u2010]([^\W\d_]+)(?![\w-])")
-"""Found without the hyphen too: at a line's end nobody can tell whether it belongs to the word."""
+"""Found without the hyphen too: at a line's end nothing shows whether it belongs to the word."""
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _MARKS = re.compile(r"[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u00ad]")
 _ARABIC_LETTERS = str.maketrans("أإآٱىة", "اااايه")
@@ -107,7 +107,7 @@ class Fts5Index:
         return " OR ".join(self._affordable([_quoted(term) for term in terms[:MAX_TERMS]]))
 
     def _affordable(self, terms: list[str]) -> list[str]:
-        """Return the terms that tell passages apart at a bearable cost, rarest first."""
+        """Return the terms that distinguish passages at a bearable cost, rarest first."""
         if len(terms) <= MIN_TERMS:
             return terms
         connection = self._database.connection

@@ -51,7 +51,7 @@ _WAITING = """recognise AND pages.status NOT IN ('text', 'ocr') AND EXISTS (
 _ALONE = r"(?<![\w.,-]){}(?!\w|[.,]\d)"
 """Not within a longer word or figure."""
 MIN_ID_LENGTH = 6
-"""Minimum number of characters of an id that stand for it."""
+"""Minimum number of characters of an id that identify it."""
 _MANY = 500
 """Values in one IN list."""
 
@@ -65,7 +65,7 @@ class Library:
     """The documents and what was read from them."""
 
     def __init__(self, database: Database, settings: Settings, *, listed: Collection[str] | None = None) -> None:
-        """``listed``: the documents that its list shows; all where it is not given."""
+        """``listed``: the documents that its list shows; all if it is None."""
         self._database = database
         self._settings = settings
         self._listed = listed
@@ -120,7 +120,7 @@ class Library:
         raise UnknownDocumentError(f"No document is called {name!r}.", hint="`pincite list` shows the names.")
 
     def keep_sha256(self, document_id: str, digest: str) -> None:
-        """Note what the kept PDF's hash is, where it is not the document's id."""
+        """Note the hash of the kept PDF if it differs from the document's id."""
         self._database.connection.execute(
             "UPDATE documents SET kept_sha256 = iif(?1 = id, '', ?1) WHERE id = ?2", (digest, document_id)
         )
@@ -149,7 +149,7 @@ class Library:
         return row is not None and digest == (row["kept_sha256"] or document_id)
 
     def files_missing(self) -> Names:
-        """Names of documents whose PDF is not there, or not of its size: a look that reads none of them."""
+        """Return names of documents that lack their PDF, or have one of another size; no file is read."""
         rows = self._database.connection.execute("SELECT id, name, byte_size, kept_sha256 FROM documents")
         return [row["name"] for row in rows if self._lacks_file(row)]
 
@@ -245,13 +245,13 @@ class Library:
         return row["text"] if row else ""
 
     def located(self, citation: Citation) -> Citation | None:
-        """The citation where its words stand today, since its page may have been read again; None where they do not."""
+        """Return the citation where its words are now, since its page may have been read again; None if not found."""
         text, words = self.page_text(citation.document_id, citation.page_index), citation.quotation.split()
         if words and text[citation.start : citation.end] == citation.quotation:
             return citation
         found = list(re.finditer(_ALONE.format(r"\s+".join(map(re.escape, words))), text)) if words else []
         if len(found) != 1:
-            return None  # of several places nobody can say which it was
+            return None  # several places match, and nothing shows which it was
         return replace(citation, start=found[0].start(), end=found[0].end(), quotation=found[0].group())
 
     def stands(self, citation: Citation) -> bool:
@@ -296,7 +296,7 @@ class Library:
             )
 
     def corrected(self, document_id: str) -> Fields:
-        """What people said of the document; an empty value: that what was found is not so."""
+        """Return what people entered for the document; an empty value: that what was found is not so."""
         rows = self._database.connection.execute(
             "SELECT name, value FROM metadata WHERE document_id = ? AND source = ?", (document_id, MetadataSource.USER)
         )

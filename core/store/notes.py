@@ -1,4 +1,4 @@
-"""The notes beside a conversation: quotations that were pinned, each found on its page, and what the user wrote."""
+"""The notes of a conversation: quotations that were pinned, each found on its page, and what the user wrote."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What older versions stored, brought to today's form: answers whose citations were markers in their text."""
+"""What older versions stored, brought to today's form: answers with citations that were markers in their text."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Keeps the data directory to its owner: folders 0700, files 0600, whatever the umask says."""
+"""Keeps the data directory to its owner: folders 0700, files 0600, regardless of the umask."""
 
 import os
 from collections.abc import Iterator

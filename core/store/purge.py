@@ -24,7 +24,7 @@ _MAY_REPEAT = ('"evidence":[]', '"evidence": []', FROM_THE_ANSWER)
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """Turns and the sessions that they stand in, and the document that they quote, where that is why they go."""
+    """Turns to delete and their sessions, and the document that they quote, if that is why they are deleted."""
 
     turn_ids: tuple[str, ...]
     session_ids: tuple[str, ...]
@@ -36,10 +36,10 @@ def of_turn(turn: Turn) -> Purge:
 
 
 def quoting(database: Database, document_id: str) -> Purge:
-    """Find the turns whose answer, evidence, trace or review holds text of the document.
+    """Find the turns with text of the document in their answer, evidence, trace or review.
 
     Later turns of the conversation that searched nothing, point into such an answer, hold prose that its own passages
-    do not bear out, or lean on such a question and answer in its words may repeat it, and count as well.
+    do not support, or lean on such a question and answer in its words may repeat it, and count as well.
     """
     rows = database.connection.execute(
         """SELECT id, session_id, status, body,
@@ -62,7 +62,7 @@ def quoting(database: Database, document_id: str) -> Purge:
 def purge(database: Database, found: Purge) -> None:
     """Delete these turns; a session left without turns and notes goes too.
 
-    One that is named after such a question loses its name, and later turns what a model was told of these and thought.
+    One that is named after such a question loses its name, and later turns what a model was sent of these and thought.
     """
     with database.transaction() as connection:
         connection.execute("DELETE FROM pins WHERE document_id = ?", (found.document_id,))
@@ -175,13 +175,13 @@ def _step_without(strange: set[str], step: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def scrub(connection: sqlite3.Connection, *, words: bool = False, most_bytes: int | None = None) -> bool:
-    """Write the file anew without what was deleted from it; False while another process keeps that from happening.
+def scrub(connection: sqlite3.Connection, *, words: bool = False, max_bytes: int | None = None) -> bool:
+    """Rewrite the file without what was deleted from it; return False while another process keeps that from happening.
 
-    A file of more than ``most_bytes`` is not written anew: only its log is emptied, and there is more to do (False).
+    A file of more than ``max_bytes`` is not rewritten: only its log is emptied, and there is more to do (False).
     """
     try:
-        if most_bytes is not None and _bytes(connection) > most_bytes:
+        if max_bytes is not None and _bytes(connection) > max_bytes:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             return False
         empty(connection, words=words)

@@ -16,7 +16,7 @@ MIN_CHARACTERS = 3
 MAX_MADE = 64
 """Vectors made at one search, under a second of work; the newest turns come first."""
 MAX_ANSWER_LENGTH = 600
-"""Characters of an answer that its vector is made of: what it is about stands at its beginning."""
+"""Maximum number of characters of an answer that its vector is made of: its beginning shows what it is about."""
 
 
 class Recall:

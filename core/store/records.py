@@ -49,7 +49,7 @@ _IDENTITIES = {
     "reviews": "turn_id",
     "pins": "session_id",
 }
-"""The column that says what a row belongs to; pages and passages belong to documents."""
+"""The column that identifies what a row belongs to; pages and passages belong to documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Damaged:
 
 
 def damaged_records(connection: Connection, *, newest: int = -1) -> Iterator[Damaged]:
-    """Look at every value of every table, or of so many of its newest rows."""
+    """Yield the values that cannot be decoded, of every row of every table or of its ``newest`` rows."""
     for (table, column), decode in RECORDS.items():
         subject = _IDENTITIES.get(table, "document_id")
         page = "-1" if table in _IDENTITIES else "page_index"

@@ -19,11 +19,11 @@ from pincite.core.domain.turns import (
     TurnStatus,
     now,
 )
+from pincite.core.questions.wording import normalised_words
 from pincite.core.store.database import Database
 from pincite.core.store.turns import Turns, review_of, status_of
 from pincite.core.text.marks import marked_text
 from pincite.core.text.plain import storable
-from pincite.core.text.questions import normalised_words
 from pincite.core.text.terms import content_terms
 
 MAX_COMPARED = 500
@@ -51,7 +51,7 @@ class Reviews:
     ) -> Review:
         """Keep a decision for good; the conversation shows ``final_answer`` from then on. Raises TurnError.
 
-        A turn is decided once: whoever comes second is told, and may take the first decision back.
+        A turn is decided once: a second decision raises the error, and the first one can be taken back.
         """
         if decision is ReviewDecision.EDITED and not final_answer.strip():
             raise TurnError("An edited answer cannot be empty.", hint="Write the answer, or reject the draft.")
@@ -167,7 +167,7 @@ class Reviews:
         return touched
 
     def decided(self, *, most: int) -> list[ReviewedLine]:
-        """Turns whose latest decision holds, newest decision first; no turn is decoded."""
+        """Return turns with a latest decision that holds, newest decision first; no turn is decoded."""
         rows = self._database.connection.execute(
             "SELECT review.*, session_id, question, status FROM reviews AS review JOIN turns ON turns.id = turn_id "
             f"WHERE {_HOLDS} ORDER BY review.id DESC LIMIT ?",
@@ -183,7 +183,7 @@ class Reviews:
         return self._database.number(f"SELECT count(*) FROM reviews AS review WHERE {_HOLDS}")
 
     def decision_times(self) -> tuple[tuple[str, str], ...]:
-        """Ids of the turns whose latest decision holds, newest first, and when it was made."""
+        """Return ids of the turns with a latest decision that holds, newest first, and when it was made."""
         rows = self._database.connection.execute(
             f"SELECT turn_id, decided_at FROM reviews AS review WHERE {_HOLDS} ORDER BY id DESC LIMIT ?",
             (MAX_COMPARED,),
@@ -193,7 +193,7 @@ class Reviews:
     def reviewed_match(self, question: str, document_ids: Sequence[str]) -> Recalled | None:
         """Return the reviewed answer to the same question, or else to a similar one, from documents of the scope.
 
-        An answer that cites nothing ("the documents do not say") speaks of the documents that were searched for it.
+        An answer that cites nothing (nothing was found) applies to the documents that were searched for it.
         """
         scope, asked, terms = set(document_ids), normalised_words(question), set(content_terms(question))
         similar = None

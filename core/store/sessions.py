@@ -6,12 +6,13 @@ import uuid
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
 
-from pincite.core.domain.answers import AnswerPart, Citation, Form
+from pincite.core.domain.answers import AnswerPart, Citation
 from pincite.core.domain.codec import readable, to_json
 from pincite.core.domain.documents import NO_DOCUMENTS
 from pincite.core.domain.errors import TurnError
 from pincite.core.domain.keys import in_words
-from pincite.core.domain.turns import Session, Tier, Turn, TurnStatus, now, to_check
+from pincite.core.domain.presentation import Standing, Tier, present
+from pincite.core.domain.turns import Session, Turn, TurnStatus, now
 from pincite.core.store.database import Database
 from pincite.core.store.turns import Turns, containing
 from pincite.core.text.markdown import escape, tame, verbatim
@@ -28,7 +29,7 @@ Scrubs = list[str]
 class Sessions:
     """The rows of ``sessions``; turns, traces and reviews go with them.
 
-    ``stands`` tells whether the words of a citation are still on their page.
+    ``stands`` returns whether the words of a citation are still on their page.
     """
 
     def __init__(self, database: Database, *, stands: Callable[[Citation], bool] = lambda citation: True) -> None:
@@ -47,7 +48,7 @@ class Sessions:
         return session
 
     def list(self, search: str = "", *, most: int = -1, collection_id: str | None = None) -> list[Session]:
-        """Return the most recently used first, all or so many; ``search`` looks in titles, questions and answers.
+        """Return the most recently used first, all or at most ``most``; ``search`` looks in titles, questions, answers.
 
         ``collection_id``: only those of that collection; empty: only those of none.
         """
@@ -102,7 +103,7 @@ class Sessions:
             connection.execute("INSERT OR IGNORE INTO removals (subject, kind) VALUES (?, 'text')", (session_id,))
 
     def to_scrub(self) -> Scrubs:
-        """Ids of deleted sessions whose text may still stand in unused parts of the files."""
+        """Return ids of deleted sessions with text that may still be in unused parts of the files."""
         rows = self._database.connection.execute("SELECT subject FROM removals WHERE kind = 'text'")
         return [row["subject"] for row in rows]
 
@@ -136,16 +137,15 @@ def title_of(question: str) -> str:
 def _turn_markdown(turn: Turn, stands: Callable[[Citation], bool]) -> list[str]:
     review = turn.review if turn.status is TurnStatus.REVIEWED else None
     said, citations = (review.parts, review.citations) if review else (turn.parts, turn.citations)
-    told = _answer_markdown(said) or f"*{in_words(turn.status).capitalize()}.* {escape(turn.error)}".strip()
-    parts = [f"## {escape(turn.question)}", told]
+    text = _answer_markdown(said) or f"*{in_words(turn.status).capitalize()}.* {escape(turn.error)}".strip()
+    parts, shown = [f"## {escape(turn.question)}", text], present(turn)
     if review:
         parts.append(f"*Reviewed ({review.decision}) by {escape(review.reviewer)}, {review.decided_at[:10]}.*")
-    elif turn.status is TurnStatus.FLAGGED:
+    elif shown.standing is Standing.WAITS:
         parts.append("*Flagged for review, do not rely on it yet:* " + escape(" ".join(turn.reasons)))
     elif turn.verdict and turn.status is TurnStatus.ANSWERED:
-        known = turn.verdict.calibrated and turn.form is not Form.EVIDENCE
-        sure = f"Confidence {turn.verdict.confidence:.0%}." if known else ""
-        check = escape(to_check(turn)) if turn.tier is Tier.CHECK else ""
+        sure = f"Confidence {shown.confidence:.0%}." if shown.confidence is not None else ""
+        check = escape(shown.warning) if shown.tier is Tier.CHECK else ""
         parts += [f"*{' '.join(filter(None, [sure, check]))}*"] if sure or check else []
     if citations:
         parts.append("\n".join(citation_line(citation, stands(citation)) for citation in citations))
@@ -153,9 +153,9 @@ def _turn_markdown(turn: Turn, stands: Callable[[Citation], bool]) -> list[str]:
 
 
 def _answer_markdown(parts: Sequence[AnswerPart]) -> str:
-    """The answer in a block of its own, which nothing in it can leave: no heading, review or source of ours is forged.
+    """Return the answer in a block of its own, which nothing in it can leave: it forges no heading, review or source.
 
-    What is quoted stands apart from what was written; a marker is never followed by what would make it a link.
+    Quotations are kept apart from what was written; a marker is never followed by what would make it a link.
     """
     pieces = []
     for part, after in zip_longest(parts, parts[1:], fillvalue=AnswerPart("")):

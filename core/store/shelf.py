@@ -27,12 +27,12 @@ _CLEAR = (
           SELECT 1 FROM passages WHERE embedding_key = key AND (document_id, page_index) <> (:document, :page))""",
     f"DELETE FROM {_THESE}",
 )
-"""What goes with the passages of a page; an embedding stays where another passage says the same."""
+"""Statements that delete what belongs to the passages of a page; an embedding stays if another passage uses it."""
 _CLEAR_ALL = (*_CLEAR, "DELETE FROM pages WHERE document_id = :document AND page_index = :page")
 
 
 TO_BE_READ = -1
-"""In the place of the reader's version: the page is to be read again."""
+"""Value that replaces the reader's version: the page must be read again."""
 
 
 class Shelf:
@@ -136,7 +136,7 @@ class Shelf:
             set_aside(self._settings, [*(document.id for document in self._library.list()), *self._leaving()])
 
     def finished_with_holes(self) -> list[str]:
-        """Ids of documents whose work is done, though some of their pages have no row."""
+        """Return ids of documents that are finished although some of their pages have no row."""
         rows = self._database.connection.execute(
             """SELECT documents.id FROM documents LEFT JOIN jobs ON jobs.document_id = documents.id
                WHERE (jobs.id IS NULL OR jobs.status = 'done')
@@ -153,7 +153,7 @@ class Shelf:
                 yield self._library.page(document_id, index)
 
     def missing_pages(self, document_id: str) -> list[int]:
-        """Page indexes that have no row yet, or are to be read again."""
+        """Return the indexes of pages that have no row yet, or must be read again."""
         connection = self._database.connection
         count = connection.execute("SELECT page_count FROM documents WHERE id = ?", (document_id,)).fetchone()
         rows = connection.execute(
@@ -239,7 +239,7 @@ class Shelf:
         )
 
     def give_up_recognising(self, document_id: str, page_indexes: Iterable[int], reason: str, *, failed: bool) -> None:
-        """Keep the pages as they were read and say why OCR did not replace them.
+        """Keep the pages as they were read, with the reason why OCR did not replace them.
 
         Where it failed, pages without text count as failed, so that they can be tried again.
         """
@@ -253,7 +253,7 @@ class Shelf:
             )
 
     def _leaving(self) -> list[str]:
-        """Ids of removed documents whose file is still there."""
+        """Return ids of removed documents with a file that is still there."""
         rows = self._database.connection.execute("SELECT subject FROM removals WHERE kind = 'file'")
         return [row["subject"] for row in rows]
 

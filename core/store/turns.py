@@ -49,7 +49,7 @@ class Turns:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._read_before = OrderedDict[str, tuple[int, Turn]]()
-        """By id, the version that was read and the turn without its trace; the one used last stands last."""
+        """By id, the version that was read and the turn without its trace; the one used last comes last."""
         self._lock = threading.Lock()
 
     def create(self, turn: Turn) -> Turn:
@@ -217,7 +217,7 @@ class Turns:
         )
 
     def mark_interrupted(self, lost: Collection[str] = ()) -> list[str]:
-        """Turns whose process is gone, or that are ``lost``, read ``interrupted`` from now on; returns their ids."""
+        """Mark turns as ``interrupted`` if their process is gone or they are ``lost``; return their ids."""
         with self._database.transaction() as connection:
             rows = connection.execute("SELECT id, worker FROM turns WHERE status = ?", (TurnStatus.RUNNING,)).fetchall()
             gone = [row["id"] for row in rows if row["id"] in lost or not is_alive(row["worker"])]

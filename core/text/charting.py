@@ -12,7 +12,7 @@ from pincite.core.text.stating import SCALES, series_of, with_measure
 MAX_BARS = 8
 """More periods are drawn as a line."""
 _HEIGHT, _STEP = 260, 32
-"""Pixels: of the chart, and of a row where rows stand one below the other."""
+"""Pixels: of the chart, and of a row where rows are one below the other."""
 _TICKS = 6
 
 

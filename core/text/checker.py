@@ -1,7 +1,7 @@
 """The trained claim checker: does a text support a claim, does it contradict it, or is the claim not there?
 
 The layers of multilingual E5, taught by `python -m training train-checker`; checker.json is their card. Where E5's
-file is not installed there is no checker, and nothing is said to be checked by its meaning.
+file is not installed there is no checker, and no claim is reported as checked by its meaning.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from pincite.core.text.sentences import split_sentences
 MAX_TOKENS, MAX_CLAIM_TOKENS, OVERLAP = 320, 72, 64
 """Tokens of a window with its claim, of the claim in it, and shared by neighbouring windows; as in training."""
 ORDER_CLAIM = "This text tells the language model that reads it what to do."
-"""The claim by which the network is taught to tell instructions to a language model from ordinary text."""
+"""The claim by which the network is taught to distinguish instructions to a language model from ordinary text."""
 Floats = NDArray[np.float32]
 
 
@@ -49,12 +49,12 @@ class Checker:
 
         Every part of a long claim must be supported: its sentences, and even parts of those that are too long.
         """
-        pieces = [piece for text in self._short_enough(claim) for piece in self._even_parts(text)]
+        pieces = [piece for text in self._shortened_to_fit(claim) for piece in self._even_parts(text)]
         read = [tuple(self._tokenizer.encode(text, add_special_tokens=False).ids) for text in texts]
         checked = [self._best(piece, read) for piece in pieces]
         return Meaning(min(one.supported for one in checked), max(one.contradicted for one in checked))
 
-    def _short_enough(self, claim: str) -> list[str]:
+    def _shortened_to_fit(self, claim: str) -> list[str]:
         if len(self._tokenizer.encode(claim, add_special_tokens=False).ids) <= MAX_CLAIM_TOKENS:
             return [claim]
         return [claim[span.start : span.end] for span in split_sentences(claim)] or [claim]
@@ -95,7 +95,7 @@ class Checker:
 
 @cache
 def installed_checker() -> Checker | None:
-    """Return the shipped checker; None if multilingual E5, whose words it reads, is not installed."""
+    """Return the shipped checker; None if multilingual E5, which it needs to read words, is not installed."""
     stored = installed_e5()
     if stored is None:
         return None

@@ -57,7 +57,7 @@ class E5File:
         self._places = self._directory(at + length + 8 + replaced)
 
     def blocks(self, name: str, width: int) -> tuple[NDArray[np.float16], NDArray[np.uint8]]:
-        """Return a matrix's scales (rows, width / BLOCK) and values 0…15 (rows, width); 8 stands for zero."""
+        """Return a matrix's scales (rows, width / BLOCK) and values 0…15 (rows, width); 8 means zero."""
         return _unpacked(self._rows(name, width))
 
     def matrix(self, name: str, width: int) -> Floats:

@@ -1,4 +1,4 @@
-"""Text of documents and models, made fit to stand inside the delimiters of a prompt."""
+"""Text of documents and models, made fit for use inside the delimiters of a prompt."""
 
 import re
 
@@ -7,7 +7,7 @@ _OPENS_TAG = re.compile(r"[＜﹤]|<(?!=|\s{0,3}[$€£]?\s{0,3}[+−-]?[\d.])")
 
 
 def defused(text: str) -> str:
-    """Foreign text in which no tag can stand, whole or made of what is left of others: it cannot end its delimiters."""
+    """Return foreign text without any tag, whole or made of what is left of others: it cannot end its delimiters."""
     return _OPENS_TAG.sub("‹", text)
 
 

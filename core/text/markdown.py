@@ -22,7 +22,7 @@ _DRAWN = frozenset(
     "left right big Big bigg Bigg lfloor rfloor lceil rceil langle rangle mid parallel perp quad qquad text mathrm "
     "mathbf mathit mathcal mathbb operatorname overline underline hat bar vec dot ddot tilde".split()
 ) | frozenset(",;:! {}%&#_|")
-"""What LaTeX may say in a formula: nothing that links, loads, colours, moves or makes room."""
+"""LaTeX commands and signs allowed in a formula: nothing that links, loads, colours, moves or makes room."""
 
 
 def escape(text: str) -> str:
@@ -37,7 +37,7 @@ def escape_lines(text: str) -> str:
 
 
 def verbatim(text: str, *, always: bool = False) -> str:
-    """Words of a page, exactly, in one paragraph: as they are where none of them is Markdown, and as code elsewhere.
+    """Return words of a page, exactly, in one paragraph: unchanged if they contain no Markdown, and as code elsewhere.
 
     ``always``: as code in any case.
     """
@@ -53,9 +53,9 @@ def tame(text: str) -> str:
     """Keep a model's lists, tables, emphasis and formulas; images, links, HTML and icon codes become plain text."""
     pieces, at = [], 0
     for match in _FORMULA.finditer(text):
-        said = next(group for group in match.groups() if group is not None).strip()
-        if said and not said.endswith("\\") and all(command in _DRAWN for command in _COMMAND.findall(said)):
-            drawn = said.replace("<", "\\lt ").replace(">", "\\gt ")
+        label = next(group for group in match.groups() if group is not None).strip()
+        if label and not label.endswith("\\") and all(command in _DRAWN for command in _COMMAND.findall(label)):
+            drawn = label.replace("<", "\\lt ").replace(">", "\\gt ")
             pieces += [_tame(text[at : match.start()]), f"${drawn}$"]
             at = match.end()
     return "".join([*pieces, _tame(text[at:])])

@@ -1,6 +1,6 @@
 """The one border at which typed text becomes the parts of an answer: markers like [2] are read here and nowhere else.
 
-What a model or a person writes to cite is a marker. A bracketed number that stands so in the evidence, as every
+What a model or a person writes to cite is a marker. A bracketed number that is also in the evidence, as every
 scientific paper has them, is foreign text: it stays where it is and cites nothing.
 """
 
@@ -16,9 +16,9 @@ from pincite.core.text.stating import formula
 MARK = re.compile(r"[\[【](\d{1,3}(?:[ \t]*[,;–-][ \t]*\d{1,3})*)[\]】](?!\()")
 """Some models write 【2】; [1](address) is Markdown of another kind."""
 _NEAR = 80
-"""Characters of its line before and after a bracketed number that are held against the evidence."""
+"""Characters of its line before and after a bracketed number that are compared with the evidence."""
 _VEIL = {"[": "［", "]": "］", "【": "〖", "】": "〗"}
-_VEILED = re.compile(r"[［〖]([\d,;–\- \t]+)[］〗]")
+_MASKED = re.compile(r"[［〖]([\d,;–\- \t]+)[］〗]")
 
 
 def read_marks(text: str, sources: Mapping[int, str] | None = None) -> tuple[tuple[AnswerPart, ...], int]:
@@ -97,15 +97,15 @@ def with_mark(parts: Sequence[AnswerPart], position: int, numbers: tuple[int, ..
     return made
 
 
-def veiled(text: str) -> str:
+def with_masked_brackets(text: str) -> str:
     """Show a model foreign text so that a number which it copies from there cannot be taken for a marker."""
     return MARK.sub(lambda match: "".join(_VEIL.get(sign, sign) for sign in match.group()), text)
 
 
 def unveiled(text: str) -> str:
-    """Give back the brackets that a model copied in their veiled form."""
+    """Give back the brackets that a model copied in their with_masked_brackets form."""
     back = {veil: sign for sign, veil in _VEIL.items()}
-    return _VEILED.sub(lambda match: "".join(back.get(sign, sign) for sign in match.group()), text)
+    return _MASKED.sub(lambda match: "".join(back.get(sign, sign) for sign in match.group()), text)
 
 
 class _Evidence:
@@ -120,7 +120,7 @@ class _Evidence:
         return [NormalizedText(text) for text in self._sources.values()]
 
     def holds(self, match: re.Match[str]) -> bool:
-        """Return whether it stands between the same words there; one that names no source, whether it stands there."""
+        """Return whether it is between the same words there; if it names no source, whether it is there."""
         bracket, text = match.group(), match.string
         if not any(bracket in source for source in self._sources.values()):
             return False

@@ -2,7 +2,7 @@
 
 "$1.2 billion", "1,200 million" and "1,200" under the words "in millions" are one amount; "5 %" and "1.5 %" are not.
 Whether a claim may use a number is decided in `checks`. `printed_figure` takes a whole cell of a table, exactly, and
-says whether it is a figure at all; `stated_measure` reads the units and scales that heads and captions state.
+decides whether it is a figure at all; `stated_measure` reads the units and scales that heads and captions state.
 """
 
 import re
@@ -98,7 +98,7 @@ _STATED_SCALE = re.compile(
     rf"|(?:^|\(|\bin\s)(?P<before>{_LONG_SCALES}|[bm]n)s?\.?\s(?:{_CURRENCY})",
     re.IGNORECASE | re.MULTILINE,
 )
-"""What a head or caption says of the figures below it."""
+"""The unit and scale that a head or caption gives for the figures below it."""
 _UNITS = {
     spelling: unit
     for unit, spellings in {
@@ -182,9 +182,9 @@ _EXCEPT = re.compile(r"\b(?:except|other than|excluding|unless|außer)\b.*", re.
 _PER_CENT = re.compile(r"%|\bper\s?cent(?:age)?s?\b", re.IGNORECASE)
 
 MAX_ROUNDED = 0.05
-"""Rounding may move a figure by this share of it: 5.2 may be told as 5, but 1.5 not as 2."""
+"""Rounding may move a figure by this share of it: 5.2 may be given as 5, but 1.5 not as 2."""
 MEASURES = frozenset([*_UNITS, *_SMALL_NUMBERS, *_TENS, *_CURRENCIES, *_SCALES]) - {"in", "m", "s"}
-"""Words that belong to a figure and not to what it is said of."""
+"""Words that belong to a figure and not to what it counts."""
 
 
 def one_spelling(word: str) -> str:
@@ -211,7 +211,7 @@ class Quantity:
     unit: str = ""
     """What is measured, or the currency."""
     bare: bool = False
-    """Nothing behind it says what it counts: a figure of a table, or the last word of a sentence."""
+    """No words behind it name what it counts: a figure of a table, or the last word of a sentence."""
     per: str = ""
     """What a rate is per: "d" for "2 % a day", "share" for "$3 per share"."""
     named: str = ""
@@ -226,7 +226,7 @@ class Quantity:
 
     @property
     def counts(self) -> bool:
-        """Whether it says how much or how many."""
+        """Return whether it is an amount: how much or how many."""
         return self.kind in ("number", "percent", "money")
 
     @property
@@ -251,19 +251,19 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 
 
 def _joined(text: str, found: Sequence[Quantity]) -> list[Quantity]:
-    """Give the figures of a range or list what only the last of them says, or of places the first: "5 to 10 %"."""
+    """Give the figures of a range or list what only the last of them has, or of places the first: "5 to 10 %"."""
     joined = list(found)
     for place in range(len(joined) - 2, -1, -1):
         one, following = joined[place], joined[place + 1]
-        says_nothing = one.kind == "number" and following.counts and not (one.unit or one.counted)
-        if says_nothing and _JOINED.fullmatch(text, one.end, following.start):
+        has_no_words = one.kind == "number" and following.counts and not (one.unit or one.counted)
+        if has_no_words and _JOINED.fullmatch(text, one.end, following.start):
             joined[place] = replace(
                 one, kind=following.kind, unit=following.unit, per=following.per, counted=following.counted
             )
     for place in range(1, len(joined)):
         one, before = joined[place], joined[place - 1]
-        says_nothing = bool(before.named) and one.kind == "number" and not (one.unit or one.counted)
-        if says_nothing and _JOINED.fullmatch(text, before.end, one.start):
+        has_no_words = bool(before.named) and one.kind == "number" and not (one.unit or one.counted)
+        if has_no_words and _JOINED.fullmatch(text, before.end, one.start):
             joined[place] = replace(one, kind=before.kind, named=before.named, bare=False)
     return joined
 
@@ -303,7 +303,7 @@ def stated_scales(text: str) -> frozenset[float]:
 
 
 def same(claimed: Quantity, given: Quantity, scales: frozenset[float] = frozenset({1.0})) -> bool:
-    """Return whether `given` bears out `claimed`: same kind, and same value to the precision of the claim."""
+    """Return whether `given` supports `claimed`: same kind, and same value to the precision of the claim."""
     if "label" in (claimed.kind, given.kind):
         return claimed.digits == given.digits and {claimed.kind, given.kind} <= {"label", "number"}
     if claimed.kind == "date" or given.kind == "date":
@@ -320,7 +320,7 @@ def same(claimed: Quantity, given: Quantity, scales: frozenset[float] = frozense
 
 
 def comparable(one: Quantity, other: Quantity) -> bool:
-    """Return whether two figures count the same kind of thing, as far as both say what they count and per what."""
+    """Return whether two figures count the same kind of thing, as far as both show what they count and per what."""
     if (one.unit and other.unit and one.unit != other.unit) or (one.per and other.per and one.per != other.per):
         return False
     if one.kind == other.kind:
@@ -332,7 +332,7 @@ def comparable(one: Quantity, other: Quantity) -> bool:
 
 def is_close(claimed: Quantity, value: float) -> bool:
     """Return whether a value is what was claimed, as exactly as that is written."""
-    # Falling amounts are told as "fell by 5": the sign may live in the verb, so only a written minus is binding.
+    # Falling amounts are written as "fell by 5": the sign may be in the verb, so only a written minus is binding.
     difference = min(
         abs(claimed.value - value), abs(claimed.value + value) if claimed.value > 0 > value else float("inf")
     )
@@ -411,7 +411,7 @@ def _figures(text: str) -> Iterator[Quantity]:
 
 
 def _placed(text: str, quantity: Quantity) -> Quantity:
-    """Say of a plain number what it counts, or what it is the number of."""
+    """Return a plain number with what it counts, or what it is the number of."""
     if quantity.text.endswith(("st", "nd", "rd", "th")):
         return quantity
     counted = _counted_after(text, quantity.end) if not quantity.unit else frozenset[str]()
@@ -461,7 +461,7 @@ def _per_after(text: str, end: int) -> str:
 
 
 def _counted_after(text: str, end: int) -> frozenset[str]:
-    """Return the stems of the words behind a figure, up to the first that says no more of what is counted."""
+    """Return the stems of the words behind a figure, up to the first that adds no more to what is counted."""
     match = _COUNTED.match(text, end)
     counted = []
     for word in re.split("[ -]", match["words"]) if match else ():
@@ -481,7 +481,7 @@ class Printed:
 
 
 def uses_decimal_comma(texts: Iterable[str]) -> bool:
-    """Return whether figures that stand together are written like 1.234,5 more often than like 1,234.5."""
+    """Return whether figures of one group are written like 1.234,5 more often than like 1,234.5."""
     commas = points = 0
     for text in texts:
         if text[-1:].isdigit() or text[-1:] in ")%€$":
@@ -510,7 +510,7 @@ def printed_figure(text: str, *, decimal_comma: bool = False) -> Printed | None:
 def stated_measure(text: str) -> tuple[str, int]:
     """Return the unit and the scale that a caption or a head states; "" and 0 where it states none.
 
-    "In millions, except per share data" gives millions; "Earnings per share" gives 1, whatever the table says.
+    "In millions, except per share data" gives millions; "Earnings per share" gives 1, regardless of the table.
     """
     kept = _EXCEPT.sub("", text)
     scale, unit = 0, ""

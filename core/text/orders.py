@@ -1,4 +1,4 @@
-"""Find text that tells the language model that reads it what to do: documents are data, never instructions.
+"""Find text with orders to the language model that reads it: documents are data, never instructions.
 
 The usual forms of such orders are patterns. Others are found by a small model over runs of letters, which looks at
 every sentence, and the trained checker, which confirms what that finds suspicious (`python -m training fit-orders`).
@@ -94,7 +94,7 @@ Weights = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class OrderModel:
-    """Weights of the runs of letters, the log-odds from which on the checker is asked, and how both are weighed."""
+    """Weights of the runs of letters, the minimum log-odds to ask the checker, and how both are weighed."""
 
     letters: Weights
     bias: float
@@ -122,7 +122,7 @@ def runs_of_letters(text: str) -> Weights:
 
 
 def orders_in(text: str) -> list[Span]:
-    """Return where a text tells a language model what to do, each to the end of its sentence."""
+    """Return where a text gives orders to a language model, each to the end of its sentence."""
     found = known_orders(text)
     for span in split_sentences(text):
         known = any(one.start < span.end and span.start < one.end for one in found)

@@ -39,7 +39,7 @@ def words_of(language: str) -> frozenset[str]:
 def belong_together(left: str, right: str, language: str = "en") -> bool:
     """Whether two halves, in lower case, are better known as one word: "infor", "mation", not "price", "determining".
 
-    On running words cut anywhere this says so of 95 % in English and German, 97 % in French and 84 % in Spanish; of
+    On running words cut anywhere this is true of 95 % in English and German, 97 % in French and 84 % in Spanish; of
     hyphenated compounds, which should stay apart, of 8, 13, 15 and 10 %. English needs no list, which has "knowhow".
     """
     if pieces(left + right) < pieces(left) + pieces(right):

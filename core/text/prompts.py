@@ -1,4 +1,4 @@
-"""What language models are told: every prompt by its name in ``prompts.toml``."""
+"""The prompts of language models: every prompt by its name in ``prompts.toml``."""
 
 import tomllib
 from collections.abc import Mapping

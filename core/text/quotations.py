@@ -34,7 +34,7 @@ class NormalizedText:
         return _normalize(self.text)
 
     def locate(self, quotation: str) -> Span | None:
-        """Return where `quotation` stands in the original text, or None if it does not stand there word for word."""
+        """Return where `quotation` is in the original text, or None if it is not there word for word."""
         wanted = _normalize(quotation)[0].strip(_EDGES)
         if not wanted:
             return None
@@ -49,7 +49,7 @@ class NormalizedText:
 
 
 def locate(quotation: str, page_text: str) -> Span | None:
-    """Return where `quotation` stands in `page_text`, or None; for many quotations of a page use NormalizedText."""
+    """Return where `quotation` is in `page_text`, or None; for many quotations of a page use NormalizedText."""
     return NormalizedText(page_text).locate(quotation)
 
 
@@ -62,7 +62,7 @@ def best_quotation(claim_text: str, passage_texts: Sequence[str]) -> tuple[int, 
     best: tuple[float, int] | None = None
     for position, terms in enumerate(term_sets):
         shared = sum(weights[term] for term in wanted & terms)
-        # Of two sentences that say as much of the claim, the one that says less besides is the better quotation.
+        # Of two sentences that share as much with the claim, the one with fewer other words is the better quotation.
         score = shared - 0.02 * sum(weights[term] for term in terms - wanted)
         if shared > 0 and (best is None or score > best[0]):
             best = (score, position)

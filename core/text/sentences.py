@@ -31,7 +31,7 @@ _NOTE = re.compile(r"[ \t]{0,40}+[†‡]")
 _HEADING = re.compile(r"[ \t]{0,40}+#{1,6}[ \t]{1,40}+\S")
 _FIGURE_CELL = re.compile(r"[(\[]?[-–−+]?[$€£¥]?\d[\d,.]*\)?%?\)?")
 _SIGN_CELL = re.compile(r"[(\[]?[-–−—+]?[$€£¥]?|%?\)?")
-"""What stands alone before or behind a figure ("$ 5", "5 %"), and the dash of an empty cell."""
+"""What is alone before or behind a figure ("$ 5", "5 %"), and the dash of an empty cell."""
 _TERMINATOR = re.compile(r"""(?<![.!?…])[.!?…]++["'”’»)\]]*+(?=\s|\[\d|$)|[。！？｡]+[”’」』）]*|[؟۔।]+["'”’»)]*""")
 _TRAILING_MARKERS = re.compile(r"(?:[ \t]{0,9}\[\d{1,3}(?:[ \t]{0,9}[,;–-][ \t]{0,9}\d{1,3})*\])+")
 _SPACED_ABBREVIATION = re.compile(r"[^\W\d_]\.(?=\s)")
@@ -54,7 +54,7 @@ def _blocks(text: str) -> Iterator[Span]:
     position = 0
     for line in text.split("\n"):
         line_end = position + len(line)
-        alone = _stands_alone(line)
+        alone = _is_own_sentence(line)
         if start is not None and (not line.strip() or alone or _breaks(previous, line, widest)):
             yield Span(start, end)
             start = None
@@ -70,7 +70,7 @@ def _blocks(text: str) -> Iterator[Span]:
         yield Span(start, end)
 
 
-def _stands_alone(line: str) -> bool:
+def _is_own_sentence(line: str) -> bool:
     bare = line.strip()
     piped = " | " in bare or (len(bare) > 1 and bare[0] == bare[-1] == "|")
     return piped or "\t" in bare or bool(_HEADING.match(line)) or _is_figure_row(bare)
@@ -88,7 +88,7 @@ def _is_figure_row(line: str) -> bool:
 
 
 def _breaks(previous: str, line: str, widest: int) -> bool:
-    """Say whether `line` begins something new after `previous`: a list item, a note, text after a title-like line."""
+    """Return whether `line` begins something new after `previous`: a list item, a note, text after a title."""
     if _NOTE.match(line) or (_LIST_MARKER.match(line) and not previous.rstrip().endswith((",", "-"))):
         return True
     before, after = previous.strip(), line.strip()
@@ -114,7 +114,7 @@ def _sentences_of(text: str, block: Span) -> Iterator[Span]:
 
 
 def _ends_sentence(text: str, match: re.Match[str], limit: int) -> bool:
-    """Tell a full stop from the point of an abbreviation, an initial or an enumeration."""
+    """Return whether a point is a full stop and not that of an abbreviation, an initial or an enumeration."""
     mark = match.group()
     following = text[match.end() : min(limit, match.end() + 80)].lstrip()
     if not following or mark[0] not in ".…":
@@ -148,6 +148,6 @@ def _in_english(text: str) -> bool:
 
 
 def _stripped(text: str, start: int, end: int) -> Iterator[Span]:
-    said = text[start:end]
-    if said.strip():
-        yield Span(end - len(said.lstrip()), start + len(said.rstrip()))
+    sentence = text[start:end]
+    if sentence.strip():
+        yield Span(end - len(sentence.lstrip()), start + len(sentence.rstrip()))

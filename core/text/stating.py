@@ -1,4 +1,4 @@
-"""Say figures in words, and what follows from them: worked out by code, again and again with the same result.
+"""Put figures into words, and what follows from them: worked out by code, again and again with the same result.
 
 Whoever states a figure and whoever checks the statement make it here, from the figures alone.
 """
@@ -20,7 +20,7 @@ from pincite.core.text.numbers import printed_figure
 MAX_OPERANDS = len(ascii_lowercase)
 MIN_SERIES = 3
 DRAWN_FROM = 0.5
-"""The probability from which on a series is drawn that code found."""
+"""Minimum probability of a series found by code for it to be drawn."""
 _MAX_EXPRESSION_LENGTH = 400
 SCALES = {1000: "thousand", 10**6: "million", 10**9: "billion", 10**12: "trillion"}
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CNY": "¥", "INR": "₹"}
@@ -61,15 +61,15 @@ def _read(expression: str) -> ast.Expression:
 
 
 def state(figure: Figure) -> str:
-    """Say what a figure is of, and what it says with unit and scale: "Total net sales, 2015: $30,274 million"."""
-    said = ", ".join(part for part in (short(figure.label), short(figure.column)) if part)
-    return f"{said}: {with_measure(figure)}" if said else with_measure(figure)
+    """Return what a figure is of, and its value with unit and scale: "Total net sales, 2015: $30,274 million"."""
+    label = ", ".join(part for part in (short(figure.label), short(figure.column)) if part)
+    return f"{label}: {with_measure(figure)}" if label else with_measure(figure)
 
 
 def short(path: str) -> str:
-    """The last name of a path of groups, with the one before it where that is no sentence; without marks of footnotes.
+    """Return the last name of a path of groups, with the one before it if that is no sentence; without footnote marks.
 
-    What stands in brackets for itself, as "(in millions)", is no name.
+    Text that is alone in brackets, as "(in millions)", is no name.
     """
     names = (_FOOTNOTE.sub("", name) for name in path.split(": ") if not _BRACKETED.fullmatch(name.strip()))
     *_, group, name = ("", "", *names)
@@ -102,15 +102,15 @@ def reads_so(figure: Figure) -> bool:
 
 
 def statement(figures: Sequence[Figure], computation: Computation | None = None) -> str:
-    """All that is said of the figures: each for itself, or what they give together. Raises NotComputableError."""
+    """Return the statement of the figures: each alone, or what they give together. Raises NotComputableError."""
     if computation is None:
         if series := series_of(figures):
             name, apart = series
             return f"{name}: " + "; ".join(f"{of} {with_measure(one)}" for of, one in zip(apart, figures, strict=True))
         return "; ".join(map(state, figures))
     if relation(computation):
-        said = "Yes" if compute(figures, computation) else "No"
-        return f"{said}: {'; '.join(map(state, figures))}"
+        answer = "Yes" if compute(figures, computation) else "No"
+        return f"{answer}: {'; '.join(map(state, figures))}"
     return f"{computation.name}: {result(figures, computation)}"
 
 
@@ -125,7 +125,7 @@ def series_of(figures: Sequence[Figure]) -> tuple[str, tuple[str, ...]] | None:
 
 
 def is_drawn(one: AnswerPart | Stated) -> bool:
-    """Return whether it states a row over its periods, or a column, that is likely enough what is asked for."""
+    """Return whether it states a row over its periods, or a column, that is likely enough to be what is wanted."""
     return one.computation is None and (one.probability or 0.0) >= DRAWN_FROM and series_of(one.figures) is not None
 
 
@@ -174,11 +174,11 @@ def latex(figures: Sequence[Figure], computation: Computation) -> str:
     try:
         if relation(computation):
             return ""
-        said = result(figures, computation)
+        value = result(figures, computation)
     except NotComputableError:
         return ""
-    said = _NO_TEX.sub("", said).replace("%", r"\%").replace("$", r"\$").replace(",", "{,}")
-    return rf"{_tex(_parsed(computation.expression), numbers)[0]} = \text{{{said}}}"
+    value = _NO_TEX.sub("", value).replace("%", r"\%").replace("$", r"\$").replace(",", "{,}")
+    return rf"{_tex(_parsed(computation.expression), numbers)[0]} = \text{{{value}}}"
 
 
 def _operands(figures: Sequence[Figure], computation: Computation) -> list[Decimal]:
@@ -197,7 +197,7 @@ def _numbers(figures: Sequence[Figure], computation: Computation) -> dict[str, s
 
 
 def _rounded(value: Decimal, figures: Sequence[Figure], computation: Computation) -> Decimal:
-    """Sums keep the decimals of what they are of; what is divided gets two, fewer where they are noughts."""
+    """Round a sum to the decimals of its figures; what is divided gets two, fewer where they are zeros."""
     divided = any(isinstance(node, ast.Div | ast.Pow) for node in ast.walk(_parsed(computation.expression)))
     printed = max((-int(figure.value.as_tuple().exponent) for figure in figures), default=0)
     decimals = max(_DECIMALS, printed) if divided else max(0, printed)
@@ -271,5 +271,5 @@ def _number(node: ast.expr, numbers: Mapping[str, str]) -> tuple[str, int]:
     return text, _WEAK if text.startswith("-") else _STRONG
 
 
-def _held(told: tuple[str, int], hold: int) -> str:
-    return f"({told[0]})" if told[1] < hold else told[0]
+def _held(text: tuple[str, int], hold: int) -> str:
+    return f"({text[0]})" if text[1] < hold else text[0]

@@ -1,6 +1,6 @@
 """Cut text into comparable terms: lower case, stemmed, function words dropped.
 
-The lexical ground that quotations, checks and confidence stand on. It knows no meaning, only form.
+The lexical ground of quotations, checks and confidence. It knows no meaning, only form.
 """
 
 import json

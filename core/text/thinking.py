@@ -1,4 +1,4 @@
-"""What a reasoning model thinks first stands between marks such as <think> and </think>; it is never in the answer."""
+"""What a reasoning model thinks first is between marks such as <think> and </think>; it is never in the answer."""
 
 import re
 
@@ -14,9 +14,9 @@ _BEGINNINGS = ("<thinking>", "<thought>", "<reasoning>", "[think]", "◁think▷
 
 
 def split_thinking(text: str, *, alone: bool = True) -> tuple[str, str]:
-    """Thoughts and answer of a reply, or of as much of it as has come.
+    """Return the thoughts and the answer of a reply, or of as much of it as has come.
 
-    Some servers swallow the opening mark, so that the closing one alone tells; not so without ``alone``.
+    Some servers swallow the opening mark, so that the closing one alone is enough; not so without ``alone``.
     """
     bare = text.lstrip()
     opened = _OPENS.match(bare)

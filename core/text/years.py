@@ -1,8 +1,11 @@
 """The years that a text names."""
 
+import re
 from functools import lru_cache
 
 from pincite.core.text.numbers import quantities
+
+YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 
 
 @lru_cache(maxsize=65536)

@@ -206,9 +206,9 @@ def _marked(part: AnswerPart) -> str:
     if text != part.text:
         return text
     for mark in sorted(part.marked, key=lambda mark: -mark.start):
-        said = text[mark.start : mark.end]
+        marked = text[mark.start : mark.end]
         # a mark ends with its line and its cell
-        pieces = (f"{_MARK_BEGINS}{piece}{_MARK_ENDS}" if piece.strip() else piece for piece in _BREAKS.split(said))
+        pieces = (f"{_MARK_BEGINS}{piece}{_MARK_ENDS}" if piece.strip() else piece for piece in _BREAKS.split(marked))
         text = f"{text[: mark.start]}{''.join(pieces)}{text[mark.end :]}"
     return text
 
@@ -275,10 +275,10 @@ def badge(claim: Claim, numbers: Sequence[int], *, quoted: bool = False) -> str:
     mark, color = claim_mark(claim)
     if quoted and mark == "✓":
         mark = ":material/format_quote:"
-    said = " ".join(map(str, numbers)) or ("" if color == "green" else in_words(claim.status))
+    label = " ".join(map(str, numbers)) or ("" if color == "green" else in_words(claim.status))
     if claim.status is ClaimStatus.SOURCE_REMOVED:
-        said = f"{said} {in_words(claim.status)}" if numbers else said
-    return f":{color}-badge[{mark} {said}]".replace(" ]", "]")
+        label = f"{label} {in_words(claim.status)}" if numbers else label
+    return f":{color}-badge[{mark} {label}]".replace(" ]", "]")
 
 
 def claim_mark(claim: Claim) -> tuple[str, str]:
@@ -306,9 +306,9 @@ def draw_contradictions(verdict: Verdict) -> None:
         if claim.status is ClaimStatus.CONTRADICTED and (cited := claim.quotation):
             page = escape(page_name(cited.page_label, cited.page_index))
             where = f"{escape(cited.document_name)}, {page}"
-            said = tame(BETWEEN_CELLS.join(map(flat, claim.text.lstrip("-*•# ").split("\t"))))
+            claim_text = tame(BETWEEN_CELLS.join(map(flat, claim.text.lstrip("-*•# ").split("\t"))))
             quoted = BETWEEN_CELLS.join(map(escape, cited.quotation.split("\t")))
-            st.markdown(f"| The answer says | {where} says |\n|:--|:--|\n| {said} | “{quoted}” |")
+            st.markdown(f"| The answer says | {where} says |\n|:--|:--|\n| {claim_text} | “{quoted}” |")
 
 
 def draw_evaluation(turn: Turn) -> None:
@@ -340,13 +340,13 @@ def draw_scores(verdict: Verdict) -> None:
 
 def read_back_in_words(citations: Sequence[Citation]) -> str:
     """For example "Quotations against the page images: 4 match, 1 cannot be compared."."""
-    told = []
+    sentences = []
     for of_file, source in ((False, "the page images"), (True, "the text of the Word file")):
         looked_at = (one.read_back for one in citations if one.read_back and one.read_back.of_file is of_file)
         found = Counter(seen.likeness for seen in looked_at)
         if numbers := [f"{found[likeness]} {word}" for likeness, word in COMPARED.items() if found[likeness]]:
-            told.append(f"Quotations against {source}: {', '.join(numbers)}.")
-    return " ".join(told)
+            sentences.append(f"Quotations against {source}: {', '.join(numbers)}.")
+    return " ".join(sentences)
 
 
 def usage_in_words(usage: Usage, engine: str) -> str:

@@ -8,7 +8,7 @@ from pincite.core.domain.documents import MAX_COLLECTION_NAME_LENGTH, Collection
 from pincite.core.domain.turns import Session
 from pincite.core.services.bootstrap import Pincite
 from pincite.pages.components.controls import confirm_deletion, quiet, row
-from pincite.pages.components.facade import errors_told
+from pincite.pages.components.facade import errors_shown
 from pincite.pages.components.words import escape
 
 _NEW = "new_session_collection"
@@ -79,7 +79,7 @@ def _draw_new(app: Pincite) -> None:
         documents = _choose_documents(app, (), "new_collection_documents")
         made = st.form_submit_button("Create", type="primary")
     if made:
-        with errors_told():
+        with errors_shown():
             collection = app.collections.create(name or "")
             app.collections.add(collection.id, documents)
             _edit(collection.id)
@@ -94,7 +94,7 @@ def _draw_edit(app: Pincite, collection: Collection) -> None:
         documents = _choose_documents(app, collection.document_ids, f"members_{stored}")
         saved = st.form_submit_button("Save collection", type="primary")
     if saved:
-        with errors_told():
+        with errors_shown():
             app.collections.rename(collection.id, name or "")
             app.collections.set_documents(collection.id, documents)
             st.rerun()
@@ -107,4 +107,4 @@ def _draw_edit(app: Pincite, collection: Collection) -> None:
 def _choose_documents(app: Pincite, chosen: tuple[str, ...], key: str) -> list[str]:
     names = {document.id: document.name for document in app.library.list()}
     return st.multiselect("Documents", list(names), default=[one for one in chosen if one in names],
-                          format_func=lambda identity: names[identity], key=key)  # fmt: skip
+                          format_func=lambda identity: names[identity], key=key, placeholder="None chosen")  # fmt: skip

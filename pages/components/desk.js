@@ -116,23 +116,6 @@ function sendFiles() {
   }).observe(input, { childList: true, subtree: true, attributeFilter: ["disabled"] })
 }
 
-function showQuestion(pane, turn, tries) {
-  if (pane.dataset.begun === turn) return
-  const end = pane.scrollHeight
-  pane.scrollTop = end
-  if (tries) setTimeout(() => (pane.scrollHeight > end || tries > 4) && showQuestion(pane, turn, tries - 1), 120)
-}
-
-// A long answer is read from its beginning; who scrolls elsewhere meanwhile stays there.
-function showBeginning(pane, turn) {
-  const [question, answer] = [...pane.querySelectorAll('[data-testid="stChatMessage"]')].slice(-2)
-  const atEnd = pane.scrollHeight - pane.scrollTop - pane.clientHeight < 150
-  if (!answer || !atEnd || answer.offsetHeight < pane.clientHeight) return
-  pane.dataset.begun = turn
-  const first = question.offsetHeight < pane.clientHeight / 3 ? question : answer
-  pane.scrollTop += first.getBoundingClientRect().top - pane.getBoundingClientRect().top - 8
-}
-
 // What a mark quotes, shown while the pointer or the keyboard is on it.
 function showCard(badge, told) {
   const card = document.querySelector(".pincite-card") ?? badge.closest(".stApp").appendChild(document.createElement("div"))
@@ -205,14 +188,8 @@ export default function ({ data, setTriggerValue }) {
   offerNames()
   const pane = document.querySelector(`.st-key-${data.pane}`)
   if (!pane) return
-  if (data.asked && pane.dataset.session === data.session && pane.dataset.asked !== data.asked)
-    showQuestion(pane, data.asked, 8)
-  const ready = data.status && data.status !== "Answering" ? data.asked : ""
-  if (ready && pane.dataset.session === data.session && pane.dataset.ready !== ready)
-    setTimeout(() => showBeginning(pane, ready), 700)
-  pane.dataset.ready = ready
   announce(pane, pane.dataset.session === data.session ? data.status : "")
-  Object.assign(pane.dataset, { session: data.session, asked: data.asked })
+  pane.dataset.session = data.session
   const cited = (badge) => {
     const turn = badge.closest('[class*="st-key-answer_"]')?.className.match(/st-key-answer_(\w+)/)?.[1]
     const number = badge.textContent.match(/\d+/)?.[0]

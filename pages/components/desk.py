@@ -10,7 +10,8 @@ import streamlit as st
 from pincite.core.domain.answers import Citation
 from pincite.core.domain.documents import Document, bare_name
 from pincite.core.domain.errors import PinciteError
-from pincite.core.domain.turns import Session, Tier, Turn, TurnStatus
+from pincite.core.domain.presentation import Tier, present
+from pincite.core.domain.turns import Session, Turn, TurnStatus
 from pincite.core.services.bootstrap import Pincite
 from pincite.pages.components.layout import CONVERSATION, asset
 from pincite.pages.components.page_view import ShownPage, cited_page, show_page, shown_page
@@ -25,6 +26,7 @@ MAX_QUOTATION_LENGTH, MAX_NAMES = 400, 500
 LOST = ":material/link_off:"
 
 _desk = st.components.v2.component("pincite_desk", js=asset("desk.js"))
+_scroll = st.components.v2.component("pincite_scroll", js=asset("scroll.js"))
 
 
 def draw_desk(
@@ -32,8 +34,9 @@ def draw_desk(
 ) -> None:
     """``documents``: those that a question can name."""
     write_address(session, slot)
-    waiting = app.runner.waiting(session.id) if session else ()
     here = {document.id for document in app.library.list()}
+    last = turns[-1].id if turns else ""
+    _scroll(key="scroll", data={"pane": CONVERSATION, "session": session.id if session else "", "last": last})
     _desk(
         key="desk",
         data={
@@ -43,7 +46,6 @@ def draw_desk(
             "sessions": [(one.id, one.title) for one in app.sessions.list(most=MAX_NAMES) if one != session],
             "session": session.id if session else "",
             "copied": {turn.id: as_text(turn, here) for turn in turns},
-            "asked": f"{turns[-1].id} {len(waiting)}" if turns else "",
             "cited": {turn.id: {str(place.number): _place_shown(place, turn) for place in turn.final_citations
                                 if place.document_id in here} for turn in turns},
         },
@@ -59,7 +61,9 @@ def _status(app: Pincite, session: Session | None, turns: Sequence[Turn]) -> str
     if not turns or turns[-1].status not in (TurnStatus.ANSWERED, TurnStatus.FLAGGED):
         return ""
     cited = count(len({place.number for place in turns[-1].final_citations}), "citation")
-    warning = {Tier.CHECK: ", check the page", Tier.DO_NOT_RELY: ", do not rely on it yet"}.get(turns[-1].tier, "")
+    warning = {Tier.CHECK: ", check the page", Tier.DO_NOT_RELY: ", do not rely on it yet"}.get(
+        present(turns[-1]).tier, ""
+    )
     return f"Answer ready, {cited}{warning}"
 
 
@@ -83,7 +87,7 @@ def _cited(app: Pincite, name: str) -> ShownPage | None:
     """Return the page of a citation by its name, which is its turn and its number."""
     turn_id, _, number = name.partition(".")
     try:
-        citations = app.verdicts.as_it_stands(app.turns.without_trace(turn_id)).final_citations
+        citations = app.verdicts.as_current(app.turns.without_trace(turn_id)).final_citations
     except PinciteError:
         return None
     place = next((place for place in citations if str(place.number) == number), None)

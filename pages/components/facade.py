@@ -10,7 +10,7 @@ from pincite.core.domain.errors import PinciteError
 from pincite.core.services.bootstrap import Pincite, open_pincite
 from pincite.pages.components.words import escape
 
-_TOLD = "error_to_tell"
+_PENDING_ERROR = "error_to_tell"
 _opening = threading.Lock()
 _opened: Pincite | None = None
 
@@ -25,7 +25,7 @@ def pincite() -> Pincite:
 
 
 @contextmanager
-def errors_told() -> Iterator[None]:
+def errors_shown() -> Iterator[None]:
     """Show an error of ours as a message; anything else is a fault and goes to the log."""
     try:
         yield
@@ -38,13 +38,13 @@ def safely(do: Callable[..., object], *args: object) -> None:
     try:
         do(*args)
     except PinciteError as error:
-        st.session_state[_TOLD] = error
+        st.session_state[_PENDING_ERROR] = error
 
 
 def show(draw: Callable[[Pincite], None]) -> None:
     """Draw a page, after the error of the last button, if any."""
-    with errors_told():
-        if (error := st.session_state.pop(_TOLD, None)) is not None:
+    with errors_shown():
+        if (error := st.session_state.pop(_PENDING_ERROR, None)) is not None:
             tell(error)
         draw(pincite())
 

@@ -16,7 +16,7 @@ from pincite.core.services.bootstrap import Pincite
 from pincite.core.text.orders import orders_in
 from pincite.pages.components.collections import id_for_a_new_session
 from pincite.pages.components.controls import button, download, icon_button, quiet, row
-from pincite.pages.components.facade import errors_told, pincite, safely, tell
+from pincite.pages.components.facade import errors_shown, pincite, safely, tell
 from pincite.pages.components.layout import HEAD
 from pincite.pages.components.page_words import PICTURE, draw_page_tools
 from pincite.pages.components.words import chip_label, escape, shorten
@@ -119,8 +119,8 @@ def draw_picture(document: Document, shown: ShownPage, slot: str) -> None:
         with st.container():  # on every page, so that the tools below it stay the same ones, with what is typed in them
             hidden = _choose_layers(document, page)
             for span in orders_in(page.text)[:1]:
-                said = escape(" ".join(page.text[span.start : span.end].split()))
-                st.caption(f":material/smart_toy: This page has instructions to an AI: “{said}” No model sees them.")
+                quoted = escape(" ".join(page.text[span.start : span.end].split()))
+                st.caption(f":material/smart_toy: This page has instructions to an AI: “{quoted}” No model sees them.")
             if found:
                 st.caption("Dotted frames mark what the search found here. None of it is cited.")
         large = draw_page_tools(page, document.name, document.page_count, key=key,
@@ -152,10 +152,10 @@ def _choose_layers(document: Document, page: Page) -> tuple[HiddenReason, ...]:
         return ()
     chosen = st.pills("Also show", offered, format_func=LAYERS.__getitem__, selection_mode="multi",
                       key=f"layers_{document.id}_{page.page_index}", label_visibility="collapsed")  # fmt: skip
-    told = [f"{hidden_summary(layers[why])}. {why}" for why in chosen if why in layers]
-    told += [f":material/comment: {escape(one)}" for one in comments] if COMMENTS in chosen else []
-    if told:
-        st.caption("  \n".join(told))
+    remarks = [f"{hidden_summary(layers[why])}. {why}" for why in chosen if why in layers]
+    remarks += [f":material/comment: {escape(one)}" for one in comments] if COMMENTS in chosen else []
+    if remarks:
+        st.caption("  \n".join(remarks))
     return tuple(dict.fromkeys(item.reason for why in chosen for item in layers.get(why, ())))
 
 
@@ -217,7 +217,7 @@ def _draw_thumbnails(document: Document, shown: ShownPage, slot: str) -> None:
     with row():
         for at in sorted(cited.union(near)):
             there = replace(shown, page_index=at)
-            with st.container(width=THUMBNAIL, gap="xsmall"), errors_told():
+            with st.container(width=THUMBNAIL, gap="xsmall"), errors_shown():
                 st.image(page_picture(document.id, at, 2 * THUMBNAIL, there.marks), alt=f"Page {at + 1}")
                 quiet(f"{at + 1}", "format_quote" if at in cited else "description", show_page, slot, there,
                       key=f"{slot}_page_{at}", disabled=at == shown.page_index)  # fmt: skip

@@ -43,7 +43,7 @@ def draw_page_tools(
     of the document words stand, and ``go`` is given the page to show.
     """
     asked = st.session_state.get(_ASKED, "")
-    told = _words(
+    value = _words(
         key="page_words",
         data={
             "key": key,
@@ -63,7 +63,7 @@ def draw_page_tools(
         on_find_change=lambda: st.session_state.update({_ASKED: st.session_state["page_words"].find or ""}),
         on_go_change=lambda: go(int(st.session_state["page_words"].go or 0)),
     )
-    return bool(told.sharp)
+    return bool(value.sharp)
 
 
 def _shape(box: Box, text: str | None = None) -> Shape:

@@ -23,8 +23,8 @@ def as_text(turn: Turn, documents: Container[str]) -> str:
 def draw_printed_citations(citations: Sequence[Citation], names: Container[str]) -> None:
     """List what the chips open, for paper; nothing of it is on the screen."""
     if citations:
-        told = (escape(_line(place, names)) for place in citations)
-        st.html("".join(f'<div class="pincite-printed" data-cited="{words}"></div>' for words in told))
+        lines = (escape(_line(place, names)) for place in citations)
+        st.html("".join(f'<div class="pincite-printed" data-cited="{words}"></div>' for words in lines))
 
 
 def _line(place: Citation, names: Container[str]) -> str:

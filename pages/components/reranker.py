@@ -5,7 +5,7 @@ import streamlit as st
 from pincite.core.services.bootstrap import Pincite
 from pincite.core.services.search import RerankerState
 from pincite.pages.components.controls import button, quiet, row
-from pincite.pages.components.facade import errors_told
+from pincite.pages.components.facade import errors_shown
 from pincite.pages.components.words import escape
 
 
@@ -19,7 +19,7 @@ def offer_reranker(app: Pincite) -> None:
         with row():
             draw_download(app)
             if quiet("Not now", "close"):
-                with errors_told():
+                with errors_shown():
                     app.settings.change(offer_reranker=False)
                     st.rerun()
 
@@ -34,6 +34,6 @@ def about_reranker(state: RerankerState) -> str:
 def draw_download(app: Pincite) -> None:
     if button("Download FlashRank", "download"):
         bar = st.progress(0.0, text="Downloading…")
-        with errors_told():
+        with errors_shown():
             app.search.fetch_reranker(lambda share: bar.progress(min(share, 1.0), text="Downloading…"))
             st.rerun()

@@ -128,8 +128,8 @@ def scope_in_words(chosen: Sequence[str], names: dict[str, str], mode: Mode) -> 
     if not here:
         return "Nothing to search"
     several = f"{len(here)} of {count(len(names), 'document')}"
-    said = shorten(names[here[0]], MAX_NAME_LENGTH) if len(here) == 1 else several
-    return said if len(here) == len(chosen) else f"{said}, {len(chosen) - len(here)} removed"
+    label = shorten(names[here[0]], MAX_NAME_LENGTH) if len(here) == 1 else several
+    return label if len(here) == len(chosen) else f"{label}, {len(chosen) - len(here)} removed"
 
 
 def _choose(app: Pincite, session_id: str, key: str) -> None:

@@ -124,7 +124,7 @@ def draw_session_menu(app: Pincite, session: Session, turns: Sequence[Turn]) -> 
                 confirm_deletion("Delete this session?", words, _delete, app, session)
 
 
-def leave_if_gone(app: Pincite, session: Session) -> None:
+def leave_if_removed(app: Pincite, session: Session) -> None:
     """Open another session of its collection where this one is not there any more."""
     if app.sessions.find(session.id) is None:
         choose_session(_newest(app, session.collection_id))
@@ -132,4 +132,4 @@ def leave_if_gone(app: Pincite, session: Session) -> None:
 
 def _delete(app: Pincite, session: Session) -> None:
     app.deletion.session(session.id)
-    leave_if_gone(app, session)
+    leave_if_removed(app, session)

@@ -7,26 +7,18 @@ from functools import partial
 
 import streamlit as st
 
-from pincite.core.domain.answers import ClaimStatus, Form, is_prose
+from pincite.core.domain.answers import Form, is_prose
+from pincite.core.domain.presentation import Standing, present
 from pincite.core.domain.search import Intent, Mode
-from pincite.core.domain.turns import (
-    NO_DOCUMENT,
-    FeedbackKind,
-    ReviewDecision,
-    Tier,
-    Turn,
-    TurnSnapshot,
-    TurnStatus,
-    to_check,
-)
+from pincite.core.domain.turns import NO_DOCUMENT, FeedbackKind, ReviewDecision, Turn, TurnSnapshot, TurnStatus
 from pincite.core.services.bootstrap import Pincite
 from pincite.core.services.exports import ExportForm
 from pincite.pages.components.answer import answer_markdown, draw_charts, draw_contradictions, draw_evaluation
 from pincite.pages.components.controls import button, confirm_deletion, download, icon_button, link_to_trace, quiet, row
-from pincite.pages.components.facade import errors_told, safely
+from pincite.pages.components.facade import errors_shown, safely
 from pincite.pages.components.page_view import draw_chips, passages_found
 from pincite.pages.components.printing import draw_printed_citations
-from pincite.pages.components.sessions import leave_if_gone
+from pincite.pages.components.sessions import leave_if_removed
 from pincite.pages.components.why import draw_why
 from pincite.pages.components.words import (
     STATUS_WORDS,
@@ -85,10 +77,10 @@ def draw_live(snapshot: TurnSnapshot, attempts: int) -> None:
     if snapshot.draft:
         st.markdown(answer_markdown(snapshot.draft, None))
         quoted = snapshot.writes_from_evidence and not is_prose(snapshot.draft)
-        told = (
+        caption = (
             f"From your documents, while {escape(snapshot.turn.engine)} writes" if quoted else "Draft, not checked yet"
         )
-        st.badge(told, icon=":material/edit_note:", color="gray")
+        st.badge(caption, icon=":material/edit_note:", color="gray")
     elif snapshot.earlier:
         with st.container(key="earlier_draft"):
             st.markdown(answer_markdown(snapshot.earlier, None))
@@ -103,7 +95,7 @@ def draw_answer(
 
     Of the notices those that are ``known`` from answers before it are left out where they are about a document.
     """
-    turn = app.verdicts.as_it_stands(turn)
+    turn = app.verdicts.as_current(turn)
     review, own = turn.review, app.verdicts.of_review(turn)
     _draw_headline(app, replace(turn, verdict=own or turn.verdict))
     final, verdict = (review, own) if review else (turn, turn.verdict)
@@ -118,7 +110,7 @@ def draw_answer(
     if review and review.parts != turn.parts:
         with st.expander("Draft before review", type="compact"):
             st.markdown(answer_markdown(turn.parts, turn.verdict))
-    if turn.form is Form.EVIDENCE and turn.intent is not Intent.LAST_ANSWER:
+    if present(turn).form is Form.EVIDENCE and turn.intent is not Intent.LAST_ANSWER:
         st.caption(_further(turn))
     elif not review and turn.evidence and not turn.citations:
         if turn.verdict and turn.verdict.declined:
@@ -149,29 +141,23 @@ def _searched(turn: Turn) -> str:
 
 
 def _draw_headline(app: Pincite, turn: Turn) -> None:
-    if (verdict := turn.verdict) is None or (turn.form is Form.EVIDENCE and not turn.review):
+    shown = present(turn)
+    if (verdict := turn.verdict) is None or (shown.form is Form.EVIDENCE and not turn.review):
         return
     sure = confidence(verdict, app.settings.current.review_threshold)
-    if turn.review and turn.review.stale:
-        label = ":material/history: Review out of date"
-    elif turn.review:
-        done = turn.review.decision
-        label = f":material/verified_user: Reviewed · {done} by {escape(turn.review.reviewer)}"
-    elif turn.status is TurnStatus.FLAGGED:
-        label = ":material/warning: Waiting for review"
-    elif turn.status is not TurnStatus.ANSWERED:
-        label = f":material/warning: {STATUS_WORDS[turn.status]}"
-    elif any(claim.status is ClaimStatus.SOURCE_REMOVED for claim in verdict.claims):
-        label = f":material/link_off: {claims_in_words(turn.parts, verdict)}"
-    elif turn.reused_from:
-        label = f":material/verified_user: Repeats a reviewed answer · {sure.lower()}"
-    elif turn.tier is Tier.CHECK:
-        label = f":material/rule: {escape(to_check(turn))}"
-    elif verdict.declined:
-        label = f":material/do_not_disturb_on: No answer found · {verdict.confidence:.0%} sure"
-    else:
-        claims = claims_in_words(turn.parts, verdict) or "No claims to check"
-        label = f":material/check_circle: {claims} · {sure.lower()}"
+    claims = claims_in_words(turn.parts, verdict)
+    reviewed = f"{turn.review.decision} by {escape(turn.review.reviewer)}" if turn.review else ""
+    label = {
+        Standing.OUTDATED: ":material/history: Review out of date",
+        Standing.REVIEWED: f":material/verified_user: Reviewed · {reviewed}",
+        Standing.WAITS: ":material/warning: Waiting for review",
+        Standing.UNFINISHED: f":material/warning: {STATUS_WORDS.get(turn.status, '')}",
+        Standing.SOURCE_REMOVED: f":material/link_off: {claims}",
+        Standing.REPEATED: f":material/verified_user: Repeats a reviewed answer · {sure.lower()}",
+        Standing.CHECK: f":material/rule: {escape(shown.warning)}",
+        Standing.NOT_FOUND: f":material/do_not_disturb_on: No answer found · {verdict.confidence:.0%} sure",
+        Standing.ANSWERED: f":material/check_circle: {claims or 'No claims to check'} · {sure.lower()}",
+    }[shown.standing]
     with st.expander(label, type="compact"):
         draw_evaluation(turn)
 
@@ -191,7 +177,7 @@ def _draw_state(turn: Turn) -> None:
     elif turn.status is TurnStatus.FLAGGED:
         reasons = "\n".join(f"- {escape(reason)}" for reason in turn.reasons)
         back = f"\n\n**{escape(turn.question_back)}**" if turn.question_back else ""
-        if turn.form is not Form.ANSWER or (turn.verdict and turn.verdict.accepted):
+        if present(turn).form is not Form.ANSWER or (turn.verdict and turn.verdict.accepted):
             st.info(f"**Sent to review.** {' '.join(map(escape, turn.reasons))}", icon=":material/rate_review:")
         else:
             waits = "Do not rely on this answer yet." if is_prose(turn.parts) else "Look at the page first."
@@ -257,12 +243,12 @@ def _draw_quiet_actions(app: Pincite, turn: Turn) -> None:
 def _ask_what_is_wrong(app: Pincite, turn: Turn) -> None:
     """Draw the comment field after a thumb down; the comment goes into the review queue with the answer."""
     with st.form(f"wrong_{turn.id}", border=False), row(vertical_alignment="bottom"):
-        said = st.text_input("What is wrong with it?", max_chars=500, placeholder="For example: wrong year")
+        remark = st.text_input("What is wrong with it?", max_chars=500, placeholder="For example: wrong year")
         sent = st.form_submit_button("Report", help="Put this answer into the review queue")
     if sent:
         wrong = "Reported as wrong"
-        with errors_told():
-            app.reviews.send(turn.id, f"{wrong}: {said.strip()}" if said and said.strip() else f"{wrong}.")
+        with errors_shown():
+            app.reviews.send(turn.id, f"{wrong}: {remark.strip()}" if remark and remark.strip() else f"{wrong}.")
             st.rerun()
 
 
@@ -293,7 +279,7 @@ def _draw_more(app: Pincite, turn: Turn) -> None:
 def _delete(app: Pincite, turn: Turn) -> None:
     session = app.sessions.get(turn.session_id)
     app.deletion.turn(turn.id)
-    leave_if_gone(app, session)
+    leave_if_removed(app, session)
 
 
 def _ask(app: Pincite, turn: Turn, question: str, fresh: bool = False) -> None:

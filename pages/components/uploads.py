@@ -13,7 +13,7 @@ from pincite.core.domain.turns import Session
 from pincite.core.services.bootstrap import Pincite
 from pincite.pages.components.collections import id_for_a_new_session
 from pincite.pages.components.controls import quiet, row
-from pincite.pages.components.facade import errors_told, safely
+from pincite.pages.components.facade import errors_shown, safely
 from pincite.pages.components.scope import NEW, chosen_documents
 from pincite.pages.components.words import about, count, escape, in_words
 
@@ -117,8 +117,8 @@ def draw_intake(app: Pincite) -> None:
     """Show the result for each file, and ask if a decision is needed."""
     kept = intake()
     for name, reason in kept.refused:
-        told = reason if name in reason else f"{name}: {reason}"
-        st.error(f"**Not added.** {escape(told)}", icon=":material/error:")
+        message = reason if name in reason else f"{name}: {reason}"
+        st.error(f"**Not added.** {escape(message)}", icon=":material/error:")
     for document in kept.known:
         st.info(f"**{escape(document.name)}** is already here, with the same content.", icon=":material/info:")
     for old, new in kept.replacing:
@@ -154,7 +154,7 @@ def _password_key(file: Locked) -> str:
 def _join(app: Pincite, session_id: str | None, document: Document) -> None:
     """What was dropped into a conversation is searched there, also when it came in late."""
     if session_id:
-        with errors_told():
+        with errors_shown():
             app.sessions.add_documents(session_id, [document.id])
     elif session_id == "":
         begin(app, document.id)

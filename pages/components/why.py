@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import streamlit as st
 
+from pincite.core.domain.presentation import Standing, Tier, present
 from pincite.core.domain.search import APART
-from pincite.core.domain.turns import NO_DOCUMENT, Tier, Turn, TurnStatus, to_check
+from pincite.core.domain.turns import NO_DOCUMENT, Turn
 from pincite.core.services.bootstrap import Pincite
 from pincite.pages.components.answer import draw_evaluation
 from pincite.pages.components.controls import link_to_trace
@@ -65,9 +66,10 @@ def _found(turn: Turn) -> Iterator[str]:
 
 
 def _doubts(turn: Turn) -> Iterator[str]:
-    if turn.tier is Tier.CHECK:
-        yield escape(to_check(turn))
-    elif turn.status is TurnStatus.FLAGGED:
+    shown = present(turn)
+    if shown.tier is Tier.CHECK:
+        yield escape(shown.warning)
+    elif shown.standing is Standing.WAITS:
         yield from map(escape, turn.reasons)
     elif turn.verdict and turn.verdict.claims:
         yield f"Every claim matches its page. Pincite is {turn.verdict.confidence:.0%} sure that this is the answer."

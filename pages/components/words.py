@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from pincite.core.domain.answers import AnswerPart, Citation, ClaimStatus, PartKind, Verdict
 from pincite.core.domain.documents import Document, DocumentStatus, bare_name
 from pincite.core.domain.keys import in_words as in_words
-from pincite.core.domain.turns import MIN_ANSWER_CONFIDENCE, TurnStatus
+from pincite.core.domain.presentation import MIN_ANSWER_CONFIDENCE
+from pincite.core.domain.turns import TurnStatus
 from pincite.core.text.markdown import escape as escape
 from pincite.core.text.markdown import escape_lines as escape_lines
 from pincite.core.text.markdown import tame as tame
@@ -118,11 +119,11 @@ def confidence(verdict: Verdict, threshold: float) -> str:
 def claims_in_words(parts: Sequence[AnswerPart], verdict: Verdict) -> str:
     """For example "Quoted word for word", "Claims: 3 supported, 1 unsupported"."""
     found = Counter(claim.status for claim in verdict.claims)
-    said = [part for part in parts if part.text.strip() and part.kind not in (PartKind.NOTE, PartKind.EVIDENCE)]
-    if set(found) == {ClaimStatus.SUPPORTED} and all(part.verbatim for part in said):
+    shown = [part for part in parts if part.text.strip() and part.kind not in (PartKind.NOTE, PartKind.EVIDENCE)]
+    if set(found) == {ClaimStatus.SUPPORTED} and all(part.verbatim for part in shown):
         return "Quoted word for word"
-    told = [f"{found[status]} {in_words(status)}" for status in ClaimStatus if found[status]]
-    return f"Claims: {', '.join(told)}" if told else ""
+    counts = [f"{found[status]} {in_words(status)}" for status in ClaimStatus if found[status]]
+    return f"Claims: {', '.join(counts)}" if counts else ""
 
 
 NOT_CALIBRATED = "Confidence unknown for this kind of answer"

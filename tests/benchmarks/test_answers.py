@@ -79,12 +79,12 @@ def test_length_and_citations_are_those_of_answers_that_were_given() -> None:
     assert result["citations_on_evidence_page"] == 0.5
 
 
-def test_old_keys_are_of_what_stands_on_the_marked_pages() -> None:
+def test_old_keys_count_only_what_is_on_the_marked_pages() -> None:
     result = summary([_right(possible=True, contained=True), _wrong(possible=True), _wrong(contained=True)])
     assert (result["possible"], result["contained"]) == (2, 0.5)
 
 
-def test_confidence_is_held_against_right_and_a_right_decline_counts_as_right() -> None:
+def test_confidence_is_compared_with_correctness_and_correct_decline_counts_as_correct() -> None:
     none = _question("Who owns the moon?", answerable=False)
     sure = [_right(confidence=1.0), _declined(question=none, confidence=1.0), _wrong(confidence=0.0)]
     assert summary(sure)["ece"] == 0.0
@@ -131,7 +131,7 @@ def test_tags_choose_answerable_questions_only_and_each_nth_is_taken_of_these() 
     assert [one.id for one in choose(asked, tags="", limit=2)] == ["q0", "q1"]
 
 
-def test_the_headline_is_what_an_answer_says_first() -> None:
+def test_headline_is_the_first_statement_in_an_answer() -> None:
     headline = AnswerPart("Net sales,\n2021: $8,738 million", (1,), PartKind.HEADLINE)
     cell = AnswerPart("Net sales, 2021: $8,738 million", (1,), PartKind.FIGURE)
     quoted = AnswerPart("Net sales were $8,738 million.", (1,), PartKind.VERBATIM)
@@ -143,13 +143,13 @@ def test_the_headline_is_what_an_answer_says_first() -> None:
     assert headline_of([AnswerPart("Nothing.", kind=PartKind.DECLINE)]) == ""
 
 
-def test_an_answer_is_written_with_what_it_was_held_against(tmp_path: Path) -> None:
+def test_answer_is_written_with_the_reference_it_was_graded_against(tmp_path: Path) -> None:
     row = json.loads(line(_right(confidence=0.8)))
     assert (row["reference"], row["right"], row["confidence"]) == ("8738 million", True, 0.8)
     assert row["headline"].startswith("Net sales, 2021")
 
 
-def test_figures_are_shown_beside_those_of_the_baseline() -> None:
+def test_figures_are_shown_next_to_baseline_figures() -> None:
     answered = [_right(confidence=0.9), _declined()]
     baselines = {"best sentence": report([_wrong()])}
     result = {"set": "mills", "engine": "quoting", "left_out": 1, **report(answered), "baselines": baselines}

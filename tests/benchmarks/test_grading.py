@@ -38,7 +38,7 @@ ROW = "Net sales 8,738 8,101 7,950 7,702 7,515"
         ("Which segment shrank?", "The linen segment shrank by 0.9%.", ReferenceKind.NAME),
     ],
 )
-def test_the_kind_of_a_reference_is_told_by_its_form_and_the_question(
+def test_reference_kind_is_detected_from_its_form_and_the_question(
     question: str, reference: str, kind: ReferenceKind
 ) -> None:
     assert read_reference(question, reference).kind is kind
@@ -103,7 +103,7 @@ def test_dates_agree_in_every_spelling_and_need_every_part() -> None:
     assert not grade("In which year was the mill founded?", "1874", "1875")
 
 
-def test_yes_and_no_must_be_said() -> None:
+def test_yes_or_no_must_be_explicit() -> None:
     question = "Does the mill pay a dividend?"
     assert grade(question, "No. It has never paid one.", "No: “The mill has never paid a dividend.”")
     assert not grade(question, "No. It has never paid one.", "Yes: “The mill has paid a dividend.”")
@@ -119,14 +119,14 @@ def test_names_are_right_by_their_terms_and_not_by_the_question_s() -> None:
     assert not grade(question, "Agnes Tarrant", "Cloth is woven in many towns. " * 3 + "One weaver was Agnes Tarrant.")
 
 
-def test_of_a_sentence_that_answers_which_the_name_is_asked_for() -> None:
+def test_sentence_answering_a_which_question_is_graded_by_its_name() -> None:
     question = "Which town had the highest sales in 2021?"
     reference = "Corran Dale contributed some 90% of the sales of the whole company in 2021."
     assert grade(question, reference, "Corran Dale, with $7,864 million")
     assert not grade(question, reference, "Arden, with 90% of the sales of the whole company")
 
 
-def test_of_a_choice_the_right_one_must_be_named() -> None:
+def test_answer_to_a_choice_must_name_the_correct_option() -> None:
     question = "Is the price of linen higher or lower than in 2020?"
     assert grade(question, "lower", "lower")
     assert not grade(question, "lower", "higher")

@@ -83,7 +83,7 @@ def test_panes_fill_the_window_and_nothing_lies_over_what_is_clicked(quoting_app
     page.locator(".st-key-session_head button").first.click(trial=True)
 
 
-def test_words_of_a_page_are_found_selected_copied_with_their_citation_and_asked_about(
+def test_page_text_can_be_found_selected_copied_with_citation_and_asked_about(
     quoting_app: str, new_page: NewPage
 ) -> None:
     page = new_page()
@@ -244,9 +244,7 @@ def test_the_box_stays_live_in_mid_answer_and_the_next_question_comes_into_view(
     expect(page.get_by_role("button", name="Auto · quoting")).to_be_visible()
 
 
-def test_back_closes_the_page_of_a_citation_and_names_are_offered_behind_an_at_sign(
-    quoting_app: str, new_page: NewPage
-) -> None:
+def test_back_closes_the_cited_page_and_at_sign_offers_document_names(quoting_app: str, new_page: NewPage) -> None:
     page = new_page()
     page.goto(quoting_app)
     page.get_by_role("button", name="Try it with the sample contract").click()

@@ -38,6 +38,6 @@ def test_every_screen_looks_as_it_should(tmp_path: Path, new_page: NewPage) -> N
 
 
 @pytest.mark.parametrize("moved", [(12, 0), (0, 12)])
-def test_what_stands_elsewhere_is_seen(moved: tuple[int, int]) -> None:
+def test_moved_content_is_detected(moved: tuple[int, int]) -> None:
     answered = Image.open(KEPT / "answered-1440-light.png")
     assert differing(ImageChops.offset(answered, *moved), answered) > MAX_DIFFERENCE

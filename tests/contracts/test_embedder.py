@@ -5,7 +5,6 @@ The Ollama half runs against the server at OLLAMA_HOST (or the default address) 
 
 import socket
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,7 @@ from pincite.core.models.e5 import E5Embedder
 from pincite.core.models.minilm import MiniLmEmbedder
 from pincite.core.models.ollama import host_of
 from pincite.core.models.ollama_embedder import OllamaEmbedder
-from pincite.core.models.registry import make_embedder
+from pincite.core.services.registry import make_embedder
 
 REFERENCE_TEXT = "Pincite cites pages."
 REFERENCE_VECTOR = [-0.0230, -0.0754, -0.0195, 0.0555, 0.0049, -0.0179, 0.0093, 0.0184]
@@ -116,12 +115,10 @@ def test_minilm_answers_a_query_while_an_ingest_keeps_it_busy() -> None:
     minilm.embed(["warm"])
     bulk = threading.Thread(target=minilm.embed, args=(["A long passage about interest. " * 40] * 60,))
     bulk.start()
-    started = time.monotonic()
-    minilm.embed(["what is the interest?"])
-    answered = time.monotonic() - started
-    assert bulk.is_alive()
+    for _ in range(3):
+        minilm.embed(["what is the interest?"])
+        assert bulk.is_alive(), "the query waited for the ingest"
     bulk.join()
-    assert answered < (time.monotonic() - started) / 4
 
 
 def test_weights_that_are_not_the_expected_ones_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +129,7 @@ def test_weights_that_are_not_the_expected_ones_are_refused(monkeypatch: pytest.
         MiniLmEmbedder().embed(["one"])
 
 
-def test_server_that_is_not_there_is_said_plainly() -> None:
+def test_missing_server_is_reported_clearly() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]

@@ -30,7 +30,7 @@ def _file(folder: Path, content: bytes) -> Path:
     return path
 
 
-def test_opening_tells_the_pages_and_what_the_file_says_of_itself(reader: PageReader, tmp_path: Path) -> None:
+def test_opening_returns_page_count_and_file_metadata(reader: PageReader, tmp_path: Path) -> None:
     info = reader.open(_file(tmp_path, pdfs.with_outline(["Introduction", "Method"])))
     assert info.page_count == 2
     assert (info.fields["title"], info.fields["author"]) == ("Harbour Rules", "Harbour Office")
@@ -55,7 +55,7 @@ def test_the_asked_pages_come_in_the_order_asked(reader: PageReader, tmp_path: P
     assert list(reader.read(path, [])) == []
 
 
-def test_a_page_without_text_comes_too_and_says_why(reader: PageReader, tmp_path: Path) -> None:
+def test_page_without_text_is_returned_with_a_reason(reader: PageReader, tmp_path: Path) -> None:
     first, second = reader.read(_file(tmp_path, pdfs.prose(["One.", ""])), [0, 1])
     assert (first.status, second.status) == (PageStatus.TEXT, PageStatus.EMPTY)
     assert not second.text and second.reason

@@ -79,7 +79,7 @@ def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shelf]:
     database.close()
 
 
-def test_nearest_comes_first_with_its_cosine(shelf: Shelf) -> None:
+def test_closest_passage_comes_first_with_its_cosine(shelf: Shelf) -> None:
     vectors = unit_vectors(40)
     shelf.add(ONE, vectors)
     for scope in ([], [ONE]):

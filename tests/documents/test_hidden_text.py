@@ -63,7 +63,7 @@ def test_print_behind_more_drawings_than_are_looked_at_is_seen(read: Read) -> No
     assert "The fee is EUR 4,250." in page.text and page.hidden == ()
 
 
-def test_the_reason_is_said_in_words(read: Read) -> None:
+def test_hidden_text_reason_is_shown_in_words(read: Read) -> None:
     page = read(next(attacks(1)))
     assert {item.reason for item in page.hidden} == {HiddenReason.WHITE}
     count = sum(len(item.text) for item in page.hidden)

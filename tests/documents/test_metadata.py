@@ -64,7 +64,7 @@ def test_the_pdf_s_own_fields_come_first_unless_a_program_filled_them_in() -> No
     assert by_reportlab["title"] == filled_in["title"] and "author" not in by_reportlab
 
 
-def test_what_stands_above_a_form_s_number_is_not_its_title() -> None:
+def test_text_above_a_form_number_is_not_the_title() -> None:
     page = _page("Harbour Authority of Bremen\nForm 27-B\nRequest for a berth\nFill in both sides.")
     lines = [
         Block(0, 27, BlockKind.HEADING, 1),
@@ -76,7 +76,7 @@ def test_what_stands_above_a_form_s_number_is_not_its_title() -> None:
     assert found["document type"] == ("Form 27-B", MetadataSource.FIRST_PAGES)
 
 
-def test_nothing_is_said_without_support() -> None:
+def test_no_metadata_is_given_without_support() -> None:
     assert set(_described(_info(), _page("7"), "scan.pdf")) == {"title"}
 
 
@@ -96,7 +96,7 @@ def test_nothing_is_said_without_support() -> None:
         ("12.5 13.5 14.5", None),
     ],
 )
-def test_languages_are_told_apart(text: str, language: str | None) -> None:
+def test_languages_are_distinguished(text: str, language: str | None) -> None:
     assert detect_language(text) == language
 
 

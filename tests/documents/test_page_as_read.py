@@ -81,7 +81,7 @@ def apart(page: Page, reason: HiddenReason) -> list[str]:
 
 @FEW
 @given(noun=NOUNS, figure=FIGURES, mark=MARKS)
-def test_a_footnote_mark_is_told_apart_from_what_it_hangs_on(tmp_path: Path, noun: str, figure: str, mark: str) -> None:
+def test_footnote_mark_is_separated_from_the_word_it_follows(tmp_path: Path, noun: str, figure: str, mark: str) -> None:
     sheet = Sheet()
     end = sheet.line(f"The hire of the {noun} costs {figure}")
     end = sheet.more(mark, end, size=6.5, rise=4)
@@ -125,7 +125,7 @@ def test_exponents_stay_exponents_and_ordinals_and_formulas_stay_readable(tmp_pa
 
 @FEW
 @given(noun=NOUNS, step=st.sampled_from((1, 5)), first=st.sampled_from((1, 5, 95)))
-def test_numbers_of_lines_stand_in_no_sentence(tmp_path: Path, noun: str, step: int, first: int) -> None:
+def test_line_numbers_appear_in_no_sentence(tmp_path: Path, noun: str, step: int, first: int) -> None:
     sheet = Sheet()
     words = [f"the owner of the {noun} says that part {chr(97 + n)} of it was never" for n in range(22)]
     numbers: list[str] = []
@@ -191,9 +191,7 @@ def test_halves_that_are_better_known_as_one_word_belong_together() -> None:
 
 @FEW
 @given(ticked=st.lists(st.booleans(), min_size=1, max_size=4), before=st.booleans())
-def test_a_box_says_in_the_line_of_its_label_whether_it_is_ticked(
-    tmp_path: Path, ticked: list[bool], before: bool
-) -> None:
+def test_checkbox_state_is_shown_in_the_line_with_its_label(tmp_path: Path, ticked: list[bool], before: bool) -> None:
     sheet = Sheet()
     for number, on in enumerate(ticked):
         sheet.line(f"The boat has sail {number}", x=LEFT + 30)
@@ -207,9 +205,7 @@ def test_a_box_says_in_the_line_of_its_label_whether_it_is_ticked(
 
 
 @pytest.mark.parametrize(("flags", "found"), [(4, True), (2, False), (32, False)])
-def test_a_comment_stands_behind_the_text_with_its_author_unless_nobody_sees_it(
-    tmp_path: Path, flags: int, found: bool
-) -> None:
+def test_comment_follows_the_text_with_its_author_unless_it_is_hidden(tmp_path: Path, flags: int, found: bool) -> None:
     sheet = Sheet()
     sheet.line("Rule 4: the rent of a plot is 75 pounds.")
     sheet.read(tmp_path)
@@ -287,7 +283,7 @@ def test_three_columns_drawn_row_by_row_are_read_one_after_the_other(tmp_path: P
     assert [text.index(one) for one in told] == sorted(text.index(one) for one in told)
 
 
-def test_columns_whose_lines_begin_a_little_apart_as_in_a_scan_are_read_one_after_the_other(tmp_path: Path) -> None:
+def test_columns_with_slightly_uneven_line_starts_are_read_one_after_the_other(tmp_path: Path) -> None:
     sheet = Sheet()
     told = [f"{one} {two}" for one, two in (PARAGRAPHS[:2], (PARAGRAPHS[2], PARAGRAPHS[0]))]
     columns = [simpleSplit(text, "Helvetica", 9, 200) for text in told]
@@ -300,7 +296,7 @@ def test_columns_whose_lines_begin_a_little_apart_as_in_a_scan_are_read_one_afte
     assert all(one in " ".join(text.split()) for one in told)
 
 
-def test_each_fifth_line_has_its_number_at_the_right_and_a_heading_may_stand_further_out(tmp_path: Path) -> None:
+def test_every_fifth_line_number_at_the_right_is_found_despite_an_outdented_heading(tmp_path: Path) -> None:
     sheet = Sheet()
     sheet.line("An account of the heath", x=LEFT - 40)
     for number in range(1, 16):
@@ -355,7 +351,7 @@ def test_a_hyphen_ends_no_short_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("foot", ["", "{}"])
-def test_the_number_of_a_section_at_the_top_of_a_page_is_none_of_the_page(tmp_path: Path, foot: str) -> None:
+def test_section_number_at_page_top_is_not_a_page_number(tmp_path: Path, foot: str) -> None:
     canvas = Canvas(str(tmp_path / "leaflet.pdf"), pagesize=A4)
     for number, heading in ((1, "3. Use"), (2, "4. Storage")):
         canvas.drawString(LEFT, 790, heading)
@@ -387,7 +383,7 @@ def test_columns_that_run_downwards_are_read_from_the_right(tmp_path: Path, colu
     document.close()
 
 
-def test_text_that_stands_for_what_is_drawn_is_what_is_read(tmp_path: Path) -> None:
+def test_actual_text_is_read_instead_of_the_drawn_glyphs(tmp_path: Path) -> None:
     sheet = Sheet()
     end = sheet.line("of")
     for drawn, meant, after in (("X", "fi", "ce hours: "), ("n i n e", "nine", " to five.")):

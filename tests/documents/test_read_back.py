@@ -98,7 +98,7 @@ def of_word(fill: Callable[[Document], object], reader: ProcessReader, folder: P
     return next(iter(reader.read(target, [0]))), reader.own_text(target)
 
 
-def test_every_block_of_a_word_file_is_in_the_text_of_its_xml(reader: ProcessReader, tmp_path: Path) -> None:
+def test_every_word_file_block_is_in_its_xml_text(reader: ProcessReader, tmp_path: Path) -> None:
     def fill(document: Document) -> None:
         words.lease(document)
         words.numbered(document, (0, "Rent"), (1, "It is paid monthly."))
@@ -168,7 +168,7 @@ def test_an_answer_over_a_word_file_is_compared_with_the_file(tmp_path: Path) ->
         app.close()
 
 
-def test_an_answer_from_a_changed_map_waits_for_review_and_says_why(tmp_path: Path) -> None:
+def test_answer_from_a_changed_map_waits_for_review_with_a_reason(tmp_path: Path) -> None:
     made = next(iter(changed_maps(1)))
     path = tmp_path / "offer.pdf"
     path.write_bytes(made.content)

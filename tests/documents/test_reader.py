@@ -70,7 +70,7 @@ def test_words_are_spans_of_the_text_and_lie_on_the_page(reader: ProcessReader, 
         (pdfs.locked(pdfs.prose(["secret"]), "sesame"), PasswordNeededError, "is protected with a password"),
     ],
 )
-def test_a_file_that_cannot_be_read_says_why(
+def test_unreadable_file_is_reported_with_the_reason(
     reader: ProcessReader, tmp_path: Path, content: bytes, error: type[DocumentError], says: str
 ) -> None:
     with pytest.raises(error) as raised:
@@ -123,7 +123,7 @@ def test_a_page_that_swells_is_stopped_at_the_memory_limit(tmp_path: Path) -> No
     assert "Still here." in after.text
 
 
-def test_a_page_whose_reader_crashed_is_tried_once_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_is_retried_once_after_a_reader_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reader, ask, asked = ProcessReader(Settings(data_dir=tmp_path)), _Worker.ask, []
 
     def ask_and_crash(worker: _Worker, request: Mapping[str, Any], seconds: float) -> Iterator[tuple[Any, ...]]:
@@ -178,7 +178,7 @@ def test_closing_ends_a_page_that_is_being_read_and_leaves_no_process(
         reader.render(path, 0, width=100)
 
 
-def test_leaving_in_the_middle_of_a_document_leaves_the_reader_usable(reader: ProcessReader, tmp_path: Path) -> None:
+def test_reader_stays_usable_after_stopping_mid_document(reader: ProcessReader, tmp_path: Path) -> None:
     path = _file(tmp_path, pdfs.prose([f"Page {number}." for number in range(50)]))
     pages = reader.read(path, range(50))
     next(pages)
@@ -186,14 +186,14 @@ def test_leaving_in_the_middle_of_a_document_leaves_the_reader_usable(reader: Pr
     assert next(reader.read(path, [49])).text == "Page 49."
 
 
-def test_blank_pages_and_pictures_are_told_apart(reader: ProcessReader, tmp_path: Path) -> None:
+def test_blank_pages_and_pictures_are_distinguished(reader: ProcessReader, tmp_path: Path) -> None:
     blank = next(reader.read(_file(tmp_path, pdfs.prose([""])), [0]))
     picture = next(reader.read(_file(tmp_path, pdfs.scanned("A letter."), "scan.pdf"), [0]))
     assert (blank.status, blank.reason) == (PageStatus.EMPTY, "blank_page")
     assert (picture.status, picture.reason) == (PageStatus.EMPTY, "a_picture_without_text")
 
 
-def test_opening_a_long_document_anew_changes_no_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reopening_a_long_document_changes_no_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _file(tmp_path, pdfs.prose([f"Chapter {number}." for number in range(9)], header="Rules", footer="{number}"))
     openings: list[Path] = []
     open_document = opening.open_document

@@ -44,7 +44,7 @@ def test_a_turned_page_reads_like_an_upright_one(read: Read, degrees: int) -> No
     assert turned.text == read(upright)[0].text
 
 
-def test_the_lines_of_a_paragraph_are_joined(read: Read) -> None:
+def test_paragraph_lines_are_joined(read: Read) -> None:
     assert read(pdfs.prose([LEFT]))[0].text == LEFT
 
 
@@ -98,7 +98,7 @@ def test_an_empty_cell_leaves_the_others_in_their_columns(read: Read) -> None:
     assert "Other\t1.5\t\t2.5" in lines
 
 
-def test_headings_are_told_from_text_by_their_type(read: Read) -> None:
+def test_headings_are_distinguished_from_text_by_their_type(read: Read) -> None:
     page = read(pdfs.headed([("Scope", LEFT), ("Fees and charges", RIGHT)]))[0]
     assert _blocks(page, BlockKind.HEADING) == ["Scope", "Fees and charges"]
     assert _blocks(page, BlockKind.PARAGRAPH) == [LEFT, RIGHT]

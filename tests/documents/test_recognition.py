@@ -34,7 +34,7 @@ def test_a_page_is_recognised_after_lines_of_another_were_read_back(reader: Proc
 
 
 @pytest.mark.parametrize("degrees", [90, 180, 270])
-def test_a_scan_that_lies_on_its_side_or_head_is_recognised_where_it_stands(
+def test_rotated_scan_is_recognised_with_words_in_their_places(
     reader: ProcessReader, tmp_path: Path, degrees: int
 ) -> None:
     path = tmp_path / "scan.pdf"
@@ -50,7 +50,7 @@ def test_a_scan_that_lies_on_its_side_or_head_is_recognised_where_it_stands(
         assert (first.left < last.left) == (degrees == 90)
 
 
-def test_a_blank_page_is_said_to_hold_no_text(reader: ProcessReader, tmp_path: Path) -> None:
+def test_blank_page_is_reported_as_containing_no_text(reader: ProcessReader, tmp_path: Path) -> None:
     path = tmp_path / "blank.pdf"
     path.write_bytes(pdfs.prose([""]))
     page = next(reader.recognise(path, [0]))

@@ -61,7 +61,7 @@ def _cells(table: domain.Table) -> dict[tuple[str, str], str]:
 GRID = ("GRID", (0, 0), (-1, -1), 0.5, "black")
 
 
-def test_a_label_beside_several_rows_is_that_of_each(read: Read, tmp_path: Path) -> None:
+def test_label_spanning_several_rows_applies_to_each_row(read: Read, tmp_path: Path) -> None:
     for align in ("TOP", "MIDDLE", "BOTTOM"):
         looks = [GRID, ("SPAN", (0, 1), (0, 2)), ("SPAN", (0, 3), (0, 4)), ("VALIGN", (0, 0), (-1, -1), align)]
         [page] = read(_written(tmp_path / f"{align}.pdf", RATES, *looks))
@@ -207,7 +207,7 @@ def test_cells_that_a_word_file_merges_over_rows_are_one(read: Read, tmp_path: P
     assert _cells(found)["West: long", "Summer"] == "71.00" and _cells(found)["East: long", "Winter"] == "35.00"
 
 
-def test_amounts_that_stand_close_are_cells_of_their_own(read: Read, tmp_path: Path) -> None:
+def test_amounts_close_together_are_separate_cells(read: Read, tmp_path: Path) -> None:
     canvas = Canvas(str(tmp_path / "a.pdf"), pagesize=A4)
     canvas.setFont("Helvetica", 10)
     for row, cells in enumerate([["", "2025", "2024"], ["Sales", "$ 4,029", "$ 1,933"], ["Costs", "2,120", "1,410"]]):

@@ -38,13 +38,13 @@ def _print(document: FPDF, rows: Sequence[tuple[str, ...]]) -> None:
         document.ln(6)
 
 
-def test_the_page_says_where_the_heads_end_and_days_name_no_row() -> None:
+def test_page_determines_where_headers_end_and_dates_are_not_row_labels() -> None:
     rows = (("Street", "From", "Days"), ("Abbey Road", "2 March", "8"), ("Elm Avenue", "18 March", "6"))
     table = _grid(*rows)
     assert [row.label for row in table.rows] == ["Street", "Abbey Road", "Elm Avenue"] and table.head_columns == 1
     words = (("Property", "Value"), ("Power", "1,450 W"), ("Weight", "9.6 kg"))
     cells = [Cell(row, column, text) for row, texts in enumerate(words) for column, text in enumerate(texts)]
-    assert read_grid(cells, most_heads=1).head_rows == 1
+    assert read_grid(cells, max_heads=1).head_rows == 1
 
 
 @pytest.mark.parametrize("layout", Layout)
@@ -152,7 +152,7 @@ def test_heads_of_several_rows_belong_to_their_columns() -> None:
     assert [row.label for row in table.rows[2:]] == ["Hall", "Barn"]
 
 
-def test_what_stands_alone_over_the_heads_is_a_caption_and_no_head() -> None:
+def test_single_cell_above_the_headers_is_a_caption_not_a_header() -> None:
     table = _grid(("3 Error codes",), ("Code", "Meaning", "What to do"), ("E1", "No water", "Open the tap"))
     assert (table.caption, table.head_rows) == ("3 Error codes", 1)
     assert [column.path for column in table.columns] == ["Code", "Meaning", "What to do"]
@@ -169,7 +169,7 @@ def test_a_year_in_a_column_of_years_is_no_figure() -> None:
     assert {cell.text for cell in table.body if cell.value is not None} == {"120", "64"}
 
 
-def test_a_total_without_a_name_stands_in_its_group_and_ends_it() -> None:
+def test_unnamed_total_belongs_to_its_group_and_ends_it() -> None:
     table = _grid(("", "2020"), ("Sales", ""), ("Boats", "10"), ("Ropes", "4"), ("", "14"), ("Rent", "3"))
     assert [(row.path, row.total) for row in table.rows[4:]] == [("Sales", True), ("Rent", False)]
 
@@ -192,7 +192,7 @@ def test_totals_are_known_by_their_sums_in_any_language() -> None:
         ("Figures of 1870-2000", "Boats", "1,200", ("", 1)),
     ],
 )
-def test_unit_and_scale_come_from_the_nearest_that_states_them(
+def test_unit_and_scale_come_from_the_closest_text_that_states_them(
     caption: str, label: str, text: str, measure: tuple[str, int]
 ) -> None:
     table = _grid(("", "2021"), (label, text), caption=caption)

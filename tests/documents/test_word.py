@@ -83,7 +83,7 @@ def test_pages_are_called_as_word_calls_them(read: Read) -> None:
     assert (last.page_label, last.text) == ("2", "On the second page.")
 
 
-def test_footnotes_stand_on_the_page_and_their_marks_are_no_words(read: Read) -> None:
+def test_footnotes_are_on_the_page_and_their_marks_are_not_words(read: Read) -> None:
     def fill(document: Document) -> None:
         words.noted(document, document.add_paragraph("The fee is 40 euros"), "Without tax.")
 
@@ -154,7 +154,7 @@ def test_a_long_table_and_a_tall_cell_are_set(read: Read) -> None:
     assert "Row 7\t7" in [pages[0].text[block.start : block.end] for block in pages[0].blocks], "no line numbers"
 
 
-def test_figures_of_a_wide_table_are_whole(read: Read) -> None:
+def test_figures_in_a_wide_table_are_not_split(read: Read) -> None:
     figures = [f"{number},234,567.89" for number in range(10, 22)]
 
     def fill(document: Document) -> None:
@@ -199,7 +199,7 @@ def test_headers_and_footers_are_notes_of_the_first_page_each_text_once(read: Re
     assert not any("Footer" in page.text for page in pages), "a page's number alone is no footer's text"
 
 
-def test_a_comment_is_a_note_that_says_whose_it_is(read: Read) -> None:
+def test_comment_is_a_note_with_its_author(read: Read) -> None:
     def fill(document: Document) -> None:
         clause = document.add_paragraph("The deposit is 300 euros.")
         document.add_comment(clause.runs, text="See [2]. We sign at 200 euros only.", author="K. Moran")
@@ -240,7 +240,7 @@ def test_a_field_that_nobody_filled_in_is_a_blank(read: Read) -> None:
     assert page.text.split("\n") == ["Owner: Ines Falk", "Valid until: ____"]
 
 
-def test_the_words_of_a_diagram_are_read_in_its_place(read: Read) -> None:
+def test_diagram_words_are_read_where_the_diagram_is(read: Read) -> None:
     space = "http://schemas.openxmlformats.org/drawingml/2006"
     steps = "".join(f"<d:pt><d:t><a:p><a:r><a:t>{one}</a:t></a:r></a:p></d:t></d:pt>" for one in ("Ring", "Leave"))
     names = f'xmlns:d="{space}/diagram" xmlns:a="{space}/main" xmlns:r="{RELATIONSHIPS}"'

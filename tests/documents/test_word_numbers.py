@@ -22,7 +22,7 @@ LIST = """<w:numbering {0}><w:abstractNum w:abstractNumId="1">
         ('<w:lvlRestart w:val="9"/>', ["§ 1", "§ 2", "§ 1", "§ 1"]),
     ],
 )
-def test_a_level_begins_anew_where_the_file_says_so(restart: str, third: list[str]) -> None:
+def test_numbering_level_restarts_where_the_file_specifies(restart: str, third: list[str]) -> None:
     numbering = Numbering(parse_xml(LIST.format(nsdecls("w"), restart)))
     labels = [numbering.label("5", level) for level in (0, 1, 2, 2, 1, 2, 0, 1, 2)]
     assert [label for label in labels if label.startswith("§")] == third

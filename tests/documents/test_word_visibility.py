@@ -162,7 +162,7 @@ def test_a_wholly_hidden_file_is_a_blank_page_with_a_list(read: Read) -> None:
     assert len(listed) == 900 and listed[-1].startswith("Secret 899 – тайна.")
 
 
-def test_more_hidden_text_than_can_be_listed_is_said_to_be_more(read: Read) -> None:
+def test_hidden_text_beyond_the_list_limit_is_reported_as_more(read: Read) -> None:
     def fill(document: Document) -> None:
         for _ in range(700):
             document.add_paragraph().add_run("x" * 3_900).font.hidden = True
@@ -193,7 +193,7 @@ def test_an_author_cannot_end_the_label(read: Read) -> None:
     assert page.text.count("[") == page.text.count("]") == 1 and "9 euros]" in page.text
 
 
-def test_what_a_word_file_holds_beside_its_text_is_named(tmp_path: Path, reader: ProcessReader) -> None:
+def test_word_file_content_missing_from_its_text_is_named(tmp_path: Path, reader: ProcessReader) -> None:
     plain, headed = docx.Document(), docx.Document()
     headed.add_paragraph("The rent is 900 euros.")
     headed.sections[0].header.paragraphs[0].text = "Contract QX-4471"

@@ -67,9 +67,7 @@ def test_a_binder_is_proved_with_and_without_its_sources(
     assert any(finding.holds is False and "not one of the documents" in finding.sentence for finding in stranger)
 
 
-def test_no_change_of_a_byte_goes_unnoticed(
-    pincite: Pincite, turn: Turn, reader: ProcessReader, tmp_path: Path
-) -> None:
+def test_every_changed_byte_is_detected(pincite: Pincite, turn: Turn, reader: ProcessReader, tmp_path: Path) -> None:
     content = pincite.exports.of_turn(turn.id)
     chance = random.Random(1)
     for _ in range(MUTATIONS):
@@ -79,14 +77,14 @@ def test_no_change_of_a_byte_goes_unnoticed(
         assert first.holds is False, at
 
 
-def test_a_binder_that_was_sealed_anew_is_caught_by_its_sources(
+def test_resealed_binder_is_detected_from_its_sources(
     pincite: Pincite, turn: Turn, reader: ProcessReader, samples: Path, tmp_path: Path
 ) -> None:
     content = pincite.exports.of_turn(turn.id)
     told = json.loads(PdfReader(io.BytesIO(content)).attachments[MANIFEST][0])
     quote = told["answers"][0]["citations"][0]["annotation"]["target"]["selector"]["refinedBy"][0]
     quote["exact"] = quote["exact"].replace("1.5", "9.5")
-    forged = saved(tmp_path, told_otherwise(content, told))
+    forged = saved(tmp_path, with_manifest(content, told))
     found = list(prove(forged, [samples / "service-contract.pdf"], reader))
     failed = [finding.sentence for finding in found if finding.holds is False]
     assert any("is not on" in sentence for sentence in failed)
@@ -94,7 +92,7 @@ def test_a_binder_that_was_sealed_anew_is_caught_by_its_sources(
     assert any("no citation contains it" in sentence for sentence in failed)
 
 
-def told_otherwise(content: bytes, told: object) -> bytes:
+def with_manifest(content: bytes, told: object) -> bytes:
     """The binder with another manifest, sealed anew."""
     writer = PdfWriter()
     for page in PdfReader(io.BytesIO(content)).pages:
@@ -117,7 +115,7 @@ def test_another_hash_is_noticed_where_other_citations_keep_theirs(
     told = json.loads(PdfReader(io.BytesIO(bound_anew)).attachments[MANIFEST][0])
     source = told["answers"][0]["citations"][-1]["annotation"]["target"]["source"]
     source["id"] = source["id"][:-5] + ("A" if source["id"][-5] != "A" else "B") + source["id"][-4:]
-    forged = saved(tmp_path, told_otherwise(bound_anew, told))
+    forged = saved(tmp_path, with_manifest(bound_anew, told))
     failed = [one.sentence for one in prove(forged, [samples / "service-contract.pdf"], reader) if one.holds is False]
     assert "The cover does not match the manifest." in failed
 
@@ -162,7 +160,7 @@ def test_a_source_of_several_cited_pages_is_parsed_once(
     assert cited and len(paths) == len(set(paths)) == len({document for document, _ in cited})
 
 
-def test_a_source_that_is_gone_is_said(pincite: Pincite, turn: Turn, reader: ProcessReader, tmp_path: Path) -> None:
+def test_removed_source_is_reported(pincite: Pincite, turn: Turn, reader: ProcessReader, tmp_path: Path) -> None:
     pincite.ingest.remove(turn.citations[0].document_id)
     content = pincite.exports.of_turn(turn.id)
     assert "its source is gone" in " ".join(PdfReader(io.BytesIO(content)).pages[0].extract_text().split())

@@ -22,7 +22,8 @@ from pypdf import PdfReader
 from pincite.cli import main
 from pincite.core.documents.reader import ProcessReader
 from pincite.core.domain.errors import DocumentError
-from pincite.core.domain.turns import ReviewDecision, Tier, Turn
+from pincite.core.domain.presentation import Tier, present
+from pincite.core.domain.turns import ReviewDecision, Turn
 from pincite.core.export.manifest import CONTEXT, PinCite, SourceFile, as_json, from_manifest
 from pincite.core.export.proof import prove
 from pincite.core.export.styles import CitationStyle, cited, plain
@@ -114,7 +115,7 @@ def test_libreoffice_opens_the_word_document_and_keeps_its_footnotes(
     assert all(turn.citations[0].document_name in note for note in notes)
 
 
-def test_word_quotes_below_what_is_told_in_other_words(pincite: Pincite, turn: Turn) -> None:
+def test_word_export_quotes_the_source_below_paraphrased_text(pincite: Pincite, turn: Turn) -> None:
     number = turn.citations[0].number
     pincite.reviews.decide(
         turn.id, ReviewDecision.EDITED, final_answer=f"Who pays late owes 1.5 % of the amount per month [{number}]."
@@ -133,8 +134,8 @@ def test_word_takes_what_xml_cannot_hold(pincite: Pincite, turn: Turn) -> None:
     assert any(line.startswith("Line") for line in text) and any(line.startswith("Two") for line in text)
 
 
-def test_what_is_to_be_checked_is_said_wherever_an_answer_goes(pincite: Pincite, turn: Turn) -> None:
-    assert turn.verdict and turn.tier is Tier.ANSWERED
+def test_every_export_states_that_an_answer_needs_checking(pincite: Pincite, turn: Turn) -> None:
+    assert turn.verdict and present(turn).tier is Tier.ANSWERED
     pincite.turns.save(replace(turn, verdict=replace(turn.verdict, confidence=0.5)))
     told = "Check the page: the words are there, but Pincite is only 50% sure"
     assert f"*Confidence 50%. {told}" in pincite.sessions.export_markdown(turn.session_id)
@@ -257,7 +258,7 @@ def test_bluebook_shortens_what_was_cited() -> None:
     ]  # fmt: skip
 
 
-def test_bluebook_says_id_only_of_one_source() -> None:
+def test_bluebook_uses_id_only_after_a_single_source() -> None:
     a, b = place_of("a.pdf", 3, **AGREEMENT), place_of("b.pdf", 1, title="B")
     told = list(cited([(1, a), (1, b), (2, b), (3, b)], CitationStyle.BLUEBOOK))
     assert told[2:] == ["B, supra note 1, at 1", "Id."]
@@ -281,7 +282,7 @@ def test_every_place_is_cited_once_whatever_the_date(
     assert len(list(cited(places, style))) == len(places)
 
 
-def test_claims_in_a_table_are_told_as_the_answer_says_them(
+def test_table_claims_are_exported_as_worded_in_the_answer(
     pincite: Pincite, turn: Turn, reader: ProcessReader, samples: Path, tmp_path: Path
 ) -> None:
     number = turn.citations[0].number

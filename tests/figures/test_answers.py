@@ -7,9 +7,9 @@ import pytest
 
 from pincite.core.domain.answers import PartKind
 from pincite.core.domain.documents import Passage
+from pincite.core.domain.presentation import MIN_ANSWER_CONFIDENCE
 from pincite.core.domain.search import Evidence
 from pincite.core.domain.settings import PACKAGE_ROOT
-from pincite.core.domain.turns import MIN_ANSWER_CONFIDENCE
 from pincite.core.figures import answers
 from pincite.core.figures.answers import ADDRESSED, analyse, parts_of, stated_cell
 from pincite.core.figures.gates import shipped_gates
@@ -41,7 +41,7 @@ def test_a_cell_that_is_asked_for_is_likelier_right_than_one_for_another_questio
     assert other is None or other.probability < 0.3 < 0.5 < asked.probability
 
 
-def test_a_cell_whose_row_and_column_are_named_in_full_has_no_rival() -> None:
+def test_cell_with_fully_named_row_and_column_has_no_rival() -> None:
     rows = (("", "Short hair", "Long hair (EUR)"), ("Cut", "37", "43"), ("Colouring", "69", "99"))
     tables = [table_of(rows, "What we charge")]
     named = stated_cell("Colouring: long hair?", tables)
@@ -84,7 +84,7 @@ def test_what_is_computed_is_stated_without_the_cells_that_it_is_computed_from()
     assert [bool(stated.computation) for stated in analysis.stated] == [True]
 
 
-def test_a_question_for_a_figure_is_told_from_one_for_a_name() -> None:
+def test_question_for_a_figure_is_distinguished_from_one_for_a_name() -> None:
     assert shipped_gates().asks_for_figure("How much did the harbour earn in 2020?") > 0.5
     assert shipped_gates().asks_for_figure("Who is the harbour master?") < 0.5
 
@@ -110,14 +110,14 @@ def test_a_cell_that_could_be_meant_as_well_is_given_behind_with_its_own_citatio
     assert second.probability is None and {first.numbers, second.numbers} == {(1,), (2,)}
 
 
-def test_what_cannot_be_cited_is_not_said() -> None:
+def test_figure_that_cannot_be_cited_is_not_stated() -> None:
     stated = stated_cell("What were the berth fees in 2020?", [table_of()])
     assert stated is not None and parts_of(stated, [_evidence(1, 7, 0, 900)]) == ()
     elsewhere = replace(stated, figures=(*stated.figures, replace(stated.figures[0], page_index=9)))
     assert parts_of(elsewhere, [_evidence(1, 4, 0, 900)]) == ()
 
 
-def test_no_figure_answers_yes_or_no_and_no_operand_stands_for_what_is_computed_from_it() -> None:
+def test_figure_never_answers_yes_or_no_and_operand_never_replaces_computed_result() -> None:
     assert not analyse("Is the harbour open in winter?", [table_of(HARBOUR)]).stated
     rows = (*HARBOUR[:4], ("Revenue", "1,550", "1,507", "1,380"), ("Gross profit", "930", "927", "780"))
     stated = analyse("What was the gross margin in 2021, with the berth fees?", [table_of(rows)]).stated
@@ -127,7 +127,7 @@ def test_no_figure_answers_yes_or_no_and_no_operand_stands_for_what_is_computed_
 MARKS = (("Damage", "Basic", "Plus"), ("Fire", "✓", "✓"), ("Flood", "✗", "✓"), ("Theft of bicycles", "✗", "✗"))
 
 
-def test_the_mark_whose_row_and_column_a_question_names_is_shown_and_is_no_answer() -> None:
+def test_mark_with_row_and_column_named_in_question_is_shown_but_is_not_an_answer() -> None:
     table = table_of(MARKS)
     for asked in ("Does the Basic plan cover floods?", "Does Basic exclude floods?"):
         (flood,) = analyse(asked, [table]).stated

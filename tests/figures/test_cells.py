@@ -11,8 +11,8 @@ from pincite.core.domain.figures import Figure
 from pincite.core.domain.search import Evidence
 from pincite.core.domain.tables import Table
 from pincite.core.figures.answers import analyse, parts_of, stated_cell
-from pincite.core.figures.asked import wanted, wanted_of
 from pincite.core.figures.cells import FoundCells, figure_of, finding, rank
+from pincite.core.questions.operations import wanted, wanted_of
 from pincite.core.text.stating import state
 from tests.figures.harbour import figures_of, table_of
 
@@ -52,7 +52,7 @@ def test_the_cell_is_found_by_row_and_period(question: str, answers: list[str]) 
     assert [found.cell.text for found in find(question, [_table()]).answers] == answers
 
 
-def test_what_is_found_is_said_in_words_with_unit_and_scale() -> None:
+def test_found_figure_is_stated_in_words_with_unit_and_scale() -> None:
     (found,) = find("What were the berth fees in 2020?", [_table()]).answers
     assert found.figure is not None and state(found.figure) == "Income: Berth fees, 2020: €1,105 thousand"
     assert found.figure == Figure(
@@ -83,7 +83,7 @@ def test_the_group_that_a_question_names_decides() -> None:
     assert [found.cell.text for found in answers] == ["(64)"]
 
 
-def test_the_table_whose_caption_is_asked_for_is_read() -> None:
+def test_table_with_the_requested_caption_is_read() -> None:
     ferry = _table((("", "2021"), ("Fees", "77")), caption="Ferry accounts")
     harbour = _table((("", "2021"), ("Fees", "12")), caption="Harbour accounts")
     (found,) = find("What were the fees of the ferry in 2021?", [harbour, ferry]).answers
@@ -94,7 +94,7 @@ def test_without_tables_nothing_is_found() -> None:
     assert rank("What were the berth fees?", []) is None
 
 
-def test_every_figure_of_a_table_is_given_once_and_dashes_are_none() -> None:
+def test_every_table_figure_is_returned_once_and_dashes_are_skipped() -> None:
     table = _table((("", "2021", "2020"), ("Fees", "12", "—"), ("Hire", "7.5%", "(3)")))
     assert [(figure.value, figure.unit, figure.scale) for figure in figures_of(table)] == [
         (Decimal(12), "EUR", 1000),
@@ -150,7 +150,7 @@ def test_the_year_above_a_table_is_that_of_its_figures_and_another_year_is_no_an
     assert stated_cell("What was the net income in 2021?", tables) is None
 
 
-def test_a_label_that_holds_the_word_of_a_computation_asks_for_none() -> None:
+def test_label_containing_a_computation_word_requests_no_computation() -> None:
     rows = (("Model", "Wheel change", "Full service"), ("Cargo", "38", "125"), ("Tandem", "52", "160"))
     tables = [table_of(rows, "All prices are in pounds")]
     assert wanted("How much is a wheel change for the Cargo?") is not None

@@ -6,9 +6,9 @@ import pytest
 
 from pincite.core.domain.answers import AnswerPart, ClaimStatus, PartKind
 from pincite.core.domain.tables import Table
-from pincite.core.figures.asked import Form, wanted, years_compared_with
 from pincite.core.figures.computing import UNWEIGHED, computed
 from pincite.core.judge.judge import judge_answer
+from pincite.core.questions.operations import Form, wanted, years_compared_with
 from pincite.core.text.stating import formula
 from tests.figures.harbour import table_of
 
@@ -75,7 +75,7 @@ def test_yes_or_no_follows_from_the_figures_that_are_compared(question: str, tex
     assert [one.status for one in judge_answer(question, (lie,), [""]).claims] == [ClaimStatus.UNSUPPORTED]
 
 
-def test_of_what_is_negative_more_or_less_is_not_said() -> None:
+def test_rise_or_fall_is_not_stated_for_negative_figures() -> None:
     assert computed("Did dredging rise in 2021?", [table_of()]).stated is None
 
 

@@ -68,7 +68,7 @@ def test_a_table_is_taken_with_the_pages_to_which_it_goes_on() -> None:
     assert stated and stated.text == "Dent, Toll: 21" and stated.figures[0].page_index == 5
 
 
-def test_the_most_of_another_year_is_not_said() -> None:
+def test_maximum_from_another_year_is_not_stated() -> None:
     rows = (("Branch", "Loans in 2025"), ("Ashby", "31"), ("Boxley", "44"), ("Elmore", "9"))
     said = {
         year: [one.text for one in analyse(f"Which branch had the most loans in {year}?", [table_of(rows, "")]).stated]

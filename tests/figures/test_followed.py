@@ -36,6 +36,6 @@ def test_the_cell_that_is_named_is_found_or_none(question: str, given: str | Non
     assert (figure.text if figure else None) == given
 
 
-def test_of_another_table_nothing_is_said() -> None:
+def test_follow_up_is_not_answered_from_another_table() -> None:
     other = replace(table_of((("Model", "Full service"), ("Racer", "90")), "Prices"), page_index=7)
     assert followed("And a full service?", LAST, [other]) is None

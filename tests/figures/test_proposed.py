@@ -43,7 +43,7 @@ def test_the_block_is_parted_from_the_sentences_also_while_it_comes_in() -> None
      [{"x": "2019", "y": "€1,000"}, {"x": "2020", "y": "1,105"}, {"x": "2021", "y": "1,240"}],
      [{"p": "Berth fees 2019", "v": 1_000_000}, {"p": "Berth fees 2020", "v": 1_105_000}, {"p": "2021", "v": 1240.0}]],
 )  # fmt: skip
-def test_the_cells_that_print_the_data_are_drawn_in_its_order(rows: list[dict[str, object]]) -> None:
+def test_cells_that_contain_the_data_keep_its_order_in_the_chart(rows: list[dict[str, object]]) -> None:
     figures = charted(values(*rows), [TABLE])
     assert [figure.text for figure in figures] == ["1,000", "1,105", "1,240"]
     assert chart_of(figures) is not None
@@ -64,7 +64,7 @@ def test_a_column_is_drawn_row_by_row() -> None:
      (values({"of": "Berth fees 2019", "n": 1000}, {"of": "Crane hire 2020", "n": 402},
              {"of": "Dredging 2021", "n": -620}), "are not in one row or one column")],
 )  # fmt: skip
-def test_what_no_line_of_a_table_prints_is_refused_with_the_reason(proposal: Mapping[str, Any], why: str) -> None:
+def test_data_found_in_no_table_line_is_refused_with_the_reason(proposal: Mapping[str, Any], why: str) -> None:
     with pytest.raises(NotDrawnError, match=why):
         charted(proposal, [TABLE])
 
@@ -82,7 +82,7 @@ def test_a_model_mends_its_chart_and_what_is_drawn_is_cited() -> None:
     assert not model.replies, "the second try was right"
 
 
-def test_a_chart_that_stays_wrong_is_left_out_and_told() -> None:
+def test_chart_that_stays_wrong_is_omitted_and_reported() -> None:
     model = ScriptedModel()
     model.replies = [values({"year": 2019, "fee": 1})] * (MAX_MENDED + 1)
     parts, told = drawn_of("{no json", (), [TABLE], EVIDENCE, model)
@@ -100,7 +100,7 @@ def test_figures_of_two_tables_are_no_chart() -> None:
         charted(values(*rows), [TABLE, other])
 
 
-def test_prose_that_declines_stands_beside_no_chart() -> None:
+def test_declining_prose_is_never_shown_with_a_chart() -> None:
     says, no = (AnswerPart("Fees grew."),), (AnswerPart("These documents do not say."),)
     drawn = (AnswerPart(TOLD, (1,), PartKind.FIGURE),)
     assert with_chart(says, drawn, asked_for=False)[-1:] == drawn

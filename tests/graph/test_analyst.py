@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from fpdf import FPDF
 
+from pincite.core.answers.quoting import Quoting, led_by_figure
 from pincite.core.documents.passages import split_pages
 from pincite.core.documents.reader import ProcessReader
 from pincite.core.domain.answers import AnswerPart, ClaimStatus, PartKind
@@ -14,8 +15,7 @@ from pincite.core.domain.documents import Page, Passage
 from pincite.core.domain.search import Evidence
 from pincite.core.domain.settings import Settings
 from pincite.core.domain.turns import Turn, TurnStatus
-from pincite.core.graph.nodes.analyst import of_what_is_called
-from pincite.core.models.quoting import Quoting, led_by_figure
+from pincite.core.graph.nodes.analyst import tables_of_named_documents
 from tests.figures.harbour import HARBOUR, figures_of, table_of
 from tests.graph.world import ScriptedModel, Shelf, WordSearch, World
 
@@ -94,7 +94,7 @@ def test_a_chart_is_drawn_of_the_row_that_is_named_or_that_the_last_answer_came_
     assert {figure.label for figure in turn.parts[0].figures} == {f"Income: {row}"}
 
 
-def test_what_is_computed_is_stored_with_its_operands_and_told_with_its_formula(world: World) -> None:
+def test_computed_figure_is_stored_with_operands_and_shown_with_formula(world: World) -> None:
     turn = _asked(world, "What was the change in berth fees from 2020 to 2021?")
     stored = world.turns.get(turn.id).parts[0]
     assert stored.text == "Change in Income: Berth fees, 2020 to 2021: €135 thousand"
@@ -117,7 +117,7 @@ def test_the_evidence_knows_where_the_heads_of_its_tables_are(world: World) -> N
     assert item.passage.text[head.heads_start : head.heads_end].split() == ["2021", "2020", "2019"]
 
 
-def test_a_year_that_the_tables_lack_is_told(world: World) -> None:
+def test_year_missing_from_the_tables_is_reported(world: World) -> None:
     turn = _asked(world, "What was the change in berth fees from 2017 to 2021?")
     assert "2017 is not in the tables that were found, so the change was not computed." in turn.notices
 
@@ -148,7 +148,7 @@ def test_a_figure_leads_only_where_it_is_likelier_right_than_what_is_quoted() ->
         ("The berth fees rose. [1]", True),
     ],
 )
-def test_a_figure_that_a_models_prose_does_not_state_is_told_beside_it_or_quoted_instead(
+def test_figure_missing_from_model_prose_is_added_as_notice_or_quoted_instead(
     tmp_path: Path, pages: list[Page], prose: str, told: bool
 ) -> None:
     shelf = Printed(pages)
@@ -163,11 +163,11 @@ def test_a_figure_that_a_models_prose_does_not_state_is_told_beside_it_or_quoted
 def test_a_figure_is_of_the_document_that_the_question_names() -> None:
     own, other = (replace(table_of(), document_id=name) for name in ("haldane", "brackwell"))
     called = {"haldane": ("a.pdf", "Haldane Docks plc"), "brackwell": ("b.pdf", "Brackwell Docks Ltd")}
-    assert of_what_is_called("Haldane's crane hire in 2021?", [own, other], called) == [own]
-    assert of_what_is_called("What was crane hire in 2021?", [own, other], called) == [own, other]
+    assert tables_of_named_documents("Haldane's crane hire in 2021?", [own, other], called) == [own]
+    assert tables_of_named_documents("What was crane hire in 2021?", [own, other], called) == [own, other]
     years = {"haldane": ("report-2021.pdf",), "brackwell": ("report-2020.pdf",)}
-    assert of_what_is_called("How much did crane hire grow in 2021?", [own, other], years) == [own, other]
+    assert tables_of_named_documents("How much did crane hire grow in 2021?", [own, other], years) == [own, other]
     shared = replace(other, caption="Harbour accounts of Haldane and Brackwell")
-    assert of_what_is_called("Haldane's crane hire in 2021?", [own, shared], called) == [own, shared], (
+    assert tables_of_named_documents("Haldane's crane hire in 2021?", [own, shared], called) == [own, shared], (
         "it holds the name"
     )

@@ -7,6 +7,7 @@ import pytest
 from pincite.core.domain.answers import Form
 from pincite.core.domain.documents import Block, BlockKind, MetadataField, Page, PageStatus
 from pincite.core.domain.ports import PdfInfo
+from pincite.core.domain.presentation import present
 from pincite.core.ingest.describing import described
 from tests.graph.world import ScriptedModel, Shelf
 
@@ -53,13 +54,13 @@ def _shelf(**texts: tuple[str, ...]) -> Shelf:
 def test_what_an_addendum_changes_is_quoted_first(world: Any, question: str, new: str, old: str) -> None:
     turn = world(shelf=_shelf(licence=LICENCE, addendum=ADDENDUM)).ask(question).turn
     first, *rest = turn.parts
-    assert turn.form is Form.ANSWER and new in first.text
+    assert present(turn).form is Form.ANSWER and new in first.text
     assert any("changes licence.pdf" in part.text for part in rest) and any(old in part.text for part in rest)
 
 
 def test_a_licence_alone_is_answered_as_ever(world: Any) -> None:
     turn = world(shelf=_shelf(licence=LICENCE)).ask("What is the yearly charge for a mooring?").turn
-    assert turn.form is Form.ANSWER and turn.parts[0].text == "EUR 640"
+    assert present(turn).form is Form.ANSWER and turn.parts[0].text == "EUR 640"
 
 
 def test_an_addendum_on_a_later_page_of_the_file_counts_too(world: Any) -> None:
@@ -75,7 +76,7 @@ def test_a_cross_reference_changes_nothing(world: Any) -> None:
 
 def test_which_change_holds_in_a_year_is_left_to_the_reader(world: Any) -> None:
     turn = world(shelf=_shelf(licence=LICENCE, addendum=ADDENDUM)).ask("What was the mooring charge in 2022?").turn
-    assert turn.form is Form.EVIDENCE and {"EUR 715", "EUR 640"} <= {
+    assert present(turn).form is Form.EVIDENCE and {"EUR 715", "EUR 640"} <= {
         amount for amount in ("EUR 715", "EUR 640") if amount in turn.answer
     }
 
@@ -88,7 +89,7 @@ def test_which_change_holds_in_a_year_is_left_to_the_reader(world: Any) -> None:
 def test_the_newer_version_answers_and_the_older_is_quoted_behind_it(world: Any) -> None:
     one = world(shelf=Shelf(RULES))
     turn = one.ask("When does the clubhouse close on weekdays?").turn
-    assert turn.form is Form.ANSWER and "23:30" in turn.parts[0].text
+    assert present(turn).form is Form.ANSWER and "23:30" in turn.parts[0].text
     assert "which clubhouse-rules-v2.0.pdf replaces" in turn.answer and turn.answer.index("23:30") < turn.answer.index(
         "22:00"
     )
@@ -101,7 +102,7 @@ def test_who_names_the_older_version_is_answered_from_it(world: Any) -> None:
     assert "clubhouse-rules-v2.0.pdf replaces clubhouse-rules-v1.2.pdf." in turn.notices
 
 
-def test_a_model_is_told_what_changes_what(world: Any) -> None:
+def test_model_receives_which_passage_changes_which(world: Any) -> None:
     model = ScriptedModel("The charge is EUR 715 [1].")
     world(model, shelf=_shelf(licence=LICENCE, addendum=ADDENDUM)).ask("What is the yearly charge for a mooring?")
     changed = [item for item in model.requests[0].evidence if item.changes]
@@ -119,7 +120,7 @@ def test_several_questions_of_an_amended_document_get_what_changes_it(world: Any
     assert new < old and any("five months' notice" in text for text in texts)
 
 
-def test_what_only_an_addendum_says_is_answered_from_it(world: Any) -> None:
+def test_content_found_only_in_an_addendum_is_answered_from_it(world: Any) -> None:
     added = ADDENDUM[0] + "\n3. Clause 8.2 is supplemented by: Dogs are allowed on the pontoons until noon."
     one = world(shelf=_shelf(licence=LICENCE, addendum=(added,)))
     assert "noon" in one.ask("Until when are dogs allowed on the pontoons?").turn.parts[0].text

@@ -35,7 +35,7 @@ def test_remarks_that_are_no_words_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("points", [NAN, INFINITY, 10**400])
-def test_a_session_opens_again_whatever_a_critic_said(tmp_path: Path, points: Any) -> None:
+def test_session_reopens_after_any_critic_reply(tmp_path: Path, points: Any) -> None:
     model = ScriptedModel("Overdue amounts bear interest at 1.5 % per month. [1]")
     model.replies = [{"claims": CLAIMS, "relevance": points, "completeness": points}]
     world = World(tmp_path, model)

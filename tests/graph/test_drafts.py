@@ -68,7 +68,7 @@ GREW = ("Revenue rose to EUR 512 million in 2022, from EUR 480 million in 2021. 
      ("Who is the chief executive?", "The chief executive is Tor Hagen. This is stated in section 2.1 of file.pdf [1].",
       "The chief executive is Tor Hagen. [1]")],
 )  # fmt: skip
-def test_what_small_models_write_of_a_right_answer_is_kept(ask: Ask, question: str, draft: str, kept: str) -> None:
+def test_correct_answer_in_small_model_style_is_kept(ask: Ask, question: str, draft: str, kept: str) -> None:
     turn = ask(question, GREW, draft)
     assert turn.answer == (kept or draft) and turn.status is TurnStatus.ANSWERED, turn.reasons
 
@@ -174,5 +174,5 @@ def test_shares_amounts_and_days_are_spelled_once(written: str, once: str) -> No
      ("in thou\u017fands", 1.0),
      ("b $500 for cleaning", 1.0)],
 )  # fmt: skip
-def test_the_scale_of_a_head_is_read(head: str, scale: float) -> None:
+def test_scale_in_a_column_header_is_read(head: str, scale: float) -> None:
     assert stated_scales(head) == {1.0, scale}

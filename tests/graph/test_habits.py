@@ -11,6 +11,7 @@ from pincite.core.domain.search import Evidence, Intent
 from pincite.core.domain.turns import TurnStatus
 from pincite.core.models.prompts import messages_for
 from pincite.core.models.replies import mended
+from pincite.core.questions.wording import kind_of
 from pincite.core.text.prompts import PROMPTS
 from tests.graph.test_walks import PENALTY, RIGHT
 from tests.graph.world import CONTRACT, ScriptedModel
@@ -47,7 +48,7 @@ def test_the_answer_is_the_one_that_was_meant(world: Any, habit: str) -> None:
 
 
 @pytest.mark.parametrize("reply", ["", "   \n", "<think>What now?</think>", "逾期款项按每月百分之五计息。[1]"])
-def test_where_nothing_usable_is_said_the_documents_are_quoted(world: Any, reply: str) -> None:
+def test_documents_are_quoted_when_the_reply_is_unusable(world: Any, reply: str) -> None:
     turn = world(ScriptedModel(*[reply] * 3)).ask(PENALTY).turn
     assert turn.status is TurnStatus.ANSWERED, turn.reasons
     assert "1.5 % per month" in turn.answer and any("quoted instead" in notice for notice in turn.notices)
@@ -83,10 +84,10 @@ def test_what_is_no_habit_stays(prose: str) -> None:
         ("What is not allowed?", "No, smoking is not allowed here. [1]", "No, smoking is not allowed here. [1]"),
     ],
 )
-def test_the_sentence_that_decides_stands_without_yes_or_no(question: str, reply: str, said: str) -> None:
-    assert mended(reply, replace(request(), question=question)) == said
+def test_deciding_sentence_is_kept_without_yes_or_no(question: str, reply: str, said: str) -> None:
+    assert mended(reply, replace(request(), question=question, kind=kind_of(question))) == said
 
 
-def test_the_whole_prompt_given_back_says_nothing() -> None:
+def test_reply_that_repeats_the_whole_prompt_is_empty() -> None:
     asked = request()
     assert mended("\n".join(message["content"] for message in messages_for(asked)), asked) == ""

@@ -5,16 +5,16 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from pincite.core.answers.quoting import Quoting
 from pincite.core.domain.answers import AnswerPart
 from pincite.core.domain.settings import Settings
 from pincite.core.domain.turns import TraceStep
 from pincite.core.graph.build import build_graph
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.state import TurnState
-from pincite.core.models.quoting import Quoting
+from pincite.core.questions.wording import NOT_FOUND
 from pincite.core.store.library import Library
 from pincite.core.text.marks import marked_text
-from pincite.core.text.questions import NOT_FOUND
 from tests.search.shelf import Search, make_retriever
 
 DOCUMENTS = {
@@ -86,5 +86,5 @@ def test_a_question_is_answered_in_its_language(question: str, answer: str, libr
     "question",
     ["Wer ist der Bürgermeister von Paris?", "¿Quién es el alcalde de París?", "巴黎市长是谁？", "Кто мэр Парижа?"],
 )
-def test_what_no_document_says_is_declined_in_any_language(question: str, library: Opened) -> None:
+def test_question_no_document_answers_is_declined_in_any_language(question: str, library: Opened) -> None:
     assert answer_to(question, library).startswith(NOT_FOUND[:27])

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
+from pincite.core.answers.quoting import Quoting
 from pincite.core.domain.answers import Form, PartKind
+from pincite.core.domain.presentation import present
 from pincite.core.domain.search import Intent
 from pincite.core.domain.turns import TurnStatus
 from pincite.core.graph.nodes.router import NEEDS_A_MODEL, SOURCE_CHANGED
-from pincite.core.models.quoting import Quoting
 from tests.graph.test_walks import RIGHT
 from tests.graph.world import ScriptedModel
 
@@ -23,12 +24,12 @@ ASKED = "What interest do overdue amounts bear?"
 @pytest.mark.parametrize(
     "asked", ["Are you sure?", "On which page is that?", "Where did you get that from?", "Bist du sicher?"]
 )
-def test_where_an_answer_comes_from_is_told_without_a_search(world: Any, asked: str) -> None:
+def test_source_question_about_last_answer_is_answered_without_a_search(world: Any, asked: str) -> None:
     one = world(Quoting())
     answered = one.ask(ASKED).turn
     searches = len(one.search.plans)
     told = one.ask(asked).turn
-    assert (told.intent, told.form, told.status) == (Intent.LAST_ANSWER, Form.EVIDENCE, TurnStatus.ANSWERED)
+    assert (told.intent, present(told).form, told.status) == (Intent.LAST_ANSWER, Form.EVIDENCE, TurnStatus.ANSWERED)
     assert len(one.search.plans) == searches and told.citations == answered.citations
     assert [part.text for part in told.parts if part.verbatim] == [answered.citations[-1].quotation], "the sentence"
     assert f"{answered.verdict.confidence:.0%} sure" in told.parts[0].text
@@ -36,7 +37,7 @@ def test_where_an_answer_comes_from_is_told_without_a_search(world: Any, asked: 
     assert any(part.text == "Service contract.pdf, page 1" for part in told.parts if part.kind is PartKind.NOTE)
 
 
-def test_what_is_said_of_an_answer_is_no_part_of_the_next_question(world: Any) -> None:
+def test_remark_about_an_answer_is_not_part_of_the_next_question(world: Any) -> None:
     one = world(Quoting())
     one.ask(ASKED)
     one.ask("Are you sure?")
@@ -54,7 +55,7 @@ def test_another_form_needs_a_model(world: Any) -> None:
     assert len(one.search.plans) == searches
 
 
-def test_a_model_writes_the_last_answer_anew_from_the_same_passages_and_it_is_judged(world: Any) -> None:
+def test_model_rewords_the_last_answer_from_the_same_passages_and_it_is_judged(world: Any) -> None:
     model = ScriptedModel(RIGHT, "1.5 % per month [1].")
     one = world(model)
     answered = one.ask(ASKED).turn

@@ -95,7 +95,7 @@ def test_no_model_is_shown_an_order_and_the_rest_of_its_page_is_answered_from(wo
 
 
 @pytest.mark.parametrize("cited", [ORDER, RATE])
-def test_whoever_cites_an_order_or_the_sentence_beside_it_waits_for_review(world: Any, cited: str) -> None:
+def test_answer_citing_an_injected_order_or_adjacent_sentence_waits_for_review(world: Any, cited: str) -> None:
     shelf = Shelf({"offer.pdf": [f"{RATE} {ORDER}"]})
     turn = world(ScriptedModel(f"{cited} [1]"), shelf=shelf, search=WordSearch(shelf, floor=0.0)).ask(PENALTY).turn
     assert turn.status is TurnStatus.FLAGGED

@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
+from pincite.core.answers.quoting import Quoting
+from pincite.core.domain.questions import Wish
 from pincite.core.domain.search import Candidate, Intent, Mode, SearchPlan, SearchResult
 from pincite.core.domain.turns import NO_DOCUMENT, TurnStatus
-from pincite.core.graph.nodes.router import _by_rule, _by_wish, without_greeting
-from pincite.core.models.quoting import Quoting
-from pincite.core.models.utterances import Wish, asks_of_each, wish_of
+from pincite.core.graph.nodes.router import _by_rule, _by_wish
+from pincite.core.questions.reading import without_greeting
+from pincite.core.questions.utterances import asks_of_each, wish_of
 from tests.graph.world import REPORT, ScriptedModel, Shelf, WordSearch
+from tests.questions.asking import read
 
 FLATS = {"elm.pdf": ["The rent is 925 euros a month."], "oak.pdf": ["The rent is 1,140 euros a month."]}
 INTENTS = {
@@ -34,14 +37,14 @@ def _told(file: str) -> list[tuple[str, str, bool]]:
 @pytest.mark.parametrize(
     ("file", "least"), [("utterances.tsv", 0.95), ("utterances_unseen.tsv", 0.9), ("utterances_overview.tsv", 0.8)]
 )
-def test_messages_are_told_apart(file: str, least: float) -> None:
+def test_messages_are_classified_by_intent(file: str, least: float) -> None:
     told = _told(file)
     wrong = [(text, wish, wish_of(text)) for text, wish, right in told if not right]
     assert len(told) >= 100
     assert 1 - len(wrong) / len(told) >= least, (Counter(wish for _, wish, _ in wrong), wrong)
 
 
-def test_a_question_to_each_of_several_documents_is_told_from_one_to_one_of_them() -> None:
+def test_question_to_each_document_is_distinguished_from_question_to_one() -> None:
     lines = Path(__file__).with_name("utterances_comparison.tsv").read_text(encoding="utf-8").splitlines()
     told = Counter((kind, asks_of_each(text)) for kind, text in (line.split("\t") for line in lines))
     assert told["comparison", True] >= 0.7 * 120 and told["documents", True] <= 0.03 * 120, told
@@ -62,9 +65,9 @@ def test_what_several_documents_say_of_one_thing_is_asked_of_each(world: Any) ->
 
 @pytest.mark.parametrize("question", ["capital of France", "How many documents are there?", "Thanks!", "Write a poem"])
 def test_in_mode_documents_everything_is_searched_and_in_chat_nothing(question: str) -> None:
-    assert _by_rule(question, Mode.DOCUMENTS, (), ())[0] in (Intent.DOCUMENT_SEARCH, Intent.SURVEY)
-    assert _by_rule(question, Mode.CHAT, (), ())[0] is Intent.CHAT
-    assert _by_rule(question, Mode.AUTO, (), ())[0] is None
+    assert _by_rule(read(question), Mode.DOCUMENTS, ())[0] in (Intent.DOCUMENT_SEARCH, Intent.SURVEY)
+    assert _by_rule(read(question), Mode.CHAT, ())[0] is Intent.CHAT
+    assert _by_rule(read(question), Mode.AUTO, ())[0] is None
 
 
 class Measured(WordSearch):
@@ -89,7 +92,7 @@ PARIS = "What is the capital of France?"
     "model answers by itself, and of what lies between it decides. That no document was used is said, and one "
     "press searches them.",
 )
-def test_what_is_far_from_all_documents_is_answered_by_the_model_and_that_is_said(world: Any) -> None:
+def test_question_far_from_all_documents_is_answered_by_the_model_with_a_notice(world: Any) -> None:
     one = world(model := ScriptedModel("Paris."), search=Measured(0.1))
     turn = one.ask(PARIS).turn
     assert (turn.intent, turn.answer, turn.citations) == (Intent.CHAT, "Paris.", ()) and NO_DOCUMENT in turn.notices
@@ -108,7 +111,7 @@ def test_what_is_far_by_meaning_but_read_off_a_page_goes_to_the_documents(world:
 
 
 @pytest.mark.parametrize(("says", "intent"), [("chat", Intent.CHAT), ("documents", Intent.DOCUMENT_SEARCH)])
-def test_of_what_lies_between_the_model_decides(world: Any, says: str, intent: Intent) -> None:
+def test_model_decides_between_chat_and_search_in_uncertain_cases(world: Any, says: str, intent: Intent) -> None:
     model = ScriptedModel(*["These documents do not say."] * 3)
     model.replies = [{"needs": says}]
     assert world(model, search=Measured(0.4)).ask(PARIS).turn.intent is intent and not model.replies
@@ -132,8 +135,8 @@ def test_without_a_model_or_in_mode_documents_or_by_name_distance_decides_nothin
 
 @pytest.mark.parametrize("question", ["Summarise the documents", "What is this about?", "Worum geht es hier?"])
 def test_a_summary_of_the_documents_is_a_survey(question: str) -> None:
-    assert _by_wish(question, ())[0] is Intent.SURVEY
-    assert _by_rule(question, Mode.DOCUMENTS, (), ())[0] is Intent.SURVEY
+    assert _by_wish(read(question), ())[0] is Intent.SURVEY
+    assert _by_rule(read(question), Mode.DOCUMENTS, ())[0] is Intent.SURVEY
 
 
 @pytest.mark.behaviour(
@@ -154,16 +157,16 @@ def test_questions_about_the_library_are_answered_from_what_is_known(world: Any)
     assert not model.requests and not one.search.plans
 
 
-def test_the_library_is_told_of_when_it_is_empty(world: Any) -> None:
+def test_empty_library_is_reported_when_documents_are_requested(world: Any) -> None:
     assert "no documents yet" in world(shelf=Shelf({})).ask("Which documents do you have?").turn.answer
 
 
 def test_what_reads_like_a_question_about_the_program_is_put_to_the_documents_first() -> None:
     documents = Shelf({"protocol.pdf": ["Every message closes with a semicolon."]}).list()
-    assert _by_wish("How do you close a message?", documents)[::2] == (None, Wish.PROGRAM)
-    assert _by_wish("What can you do?", documents)[0] is Intent.ABOUT
-    assert _by_wish("How do you close a message?", ())[0] is Intent.ABOUT
-    assert _by_wish("Кто мэр Парижа?", documents)[0] is Intent.DOCUMENT_SEARCH, "what is not sure is searched"
+    assert _by_wish(read("How do you close a message?"), documents)[::2] == (None, Wish.PROGRAM)
+    assert _by_wish(read("What can you do?"), documents)[0] is Intent.ABOUT
+    assert _by_wish(read("How do you close a message?"), ())[0] is Intent.ABOUT
+    assert _by_wish(read("Кто мэр Парижа?"), documents)[0] is Intent.DOCUMENT_SEARCH, "what is not sure is searched"
 
 
 @pytest.mark.parametrize("reply", [None, {"needs": "documents"}, {"needs": "chat"}])
@@ -188,7 +191,7 @@ def test_no_model_turns_small_talk_into_a_search(
 
 
 @pytest.mark.behaviour("Memory", "“What did I ask first?” is answered from the whole session, however long it is.")
-def test_what_was_asked_before_is_told_again(world: Any) -> None:
+def test_earlier_questions_are_repeated_on_request(world: Any) -> None:
     model = ScriptedModel("Hello.", "It was built in 1901 [1].", "Asa Reed built it [1].")
     one = world(model, shelf=Shelf({"a.pdf": ["The pier was built in 1901. Asa Reed built it."]}))
     for question in ("Hello!", "When was the pier built?", "Who built the pier?"):
@@ -214,10 +217,10 @@ def test_a_message_that_may_want_several_things_but_no_document_is_not_searched(
 ) -> None:
     shares = dict.fromkeys(Wish, 0.0) | {Wish.PROGRAM: 0.5, Wish.CHAT: 0.4, Wish.DOCUMENTS: 0.1}
     monkeypatch.setattr("pincite.core.graph.nodes.router.wishes_of", lambda text: shares)
-    monkeypatch.setattr("pincite.core.graph.nodes.router.wish_of", lambda text: (Wish.PROGRAM, 0.5))
-    assert _by_wish("are you there?", ())[0] is Intent.ABOUT
+    monkeypatch.setattr("pincite.core.questions.reading.wish_of", lambda text: (Wish.PROGRAM, 0.5))
+    assert _by_wish(read("are you there?"), ())[0] is Intent.ABOUT
     shares |= {Wish.CHAT: 0.1, Wish.DOCUMENTS: 0.4}
-    assert _by_wish("are you there?", ())[0] is Intent.DOCUMENT_SEARCH
+    assert _by_wish(read("are you there?"), ())[0] is Intent.DOCUMENT_SEARCH
 
 
 @pytest.mark.parametrize("asked", ["multiply 14 by 9", "what is 200 divided by 16", "what's 33 minus 8"])

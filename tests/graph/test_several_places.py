@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from pincite.core.domain.answers import Form, listed_passages
+from pincite.core.domain.presentation import present
 from pincite.core.domain.turns import TurnStatus
 from tests.graph.world import Shelf
 
@@ -25,7 +26,7 @@ FEES = {"bridge.pdf": ["The fee is 400 euro per day."], "harbour.pdf": ["The fee
 def test_what_two_documents_answer_otherwise_is_answered_by_neither(world: Any) -> None:
     one = world(shelf=Shelf({name: [f"{page} {name[:-4]}." for page in pages] for name, pages in FEES.items()}))
     turn = one.ask("What is the fee?").turn
-    assert turn.form is Form.EVIDENCE and turn.status is TurnStatus.ANSWERED
+    assert present(turn).form is Form.EVIDENCE and turn.status is TurnStatus.ANSWERED
     assert sorted(shown.where for shown in listed_passages(turn.parts)) == [f"{name}, page 1" for name in FEES]
     assert {"400 euro per day", "900 euro per day"} == {
         part.text[mark.start : mark.end] for part in turn.parts for mark in part.marked
@@ -36,9 +37,9 @@ def test_what_two_documents_answer_otherwise_is_answered_by_neither(world: Any) 
 
 
 def test_what_names_its_document_or_has_one_answer_is_answered(world: Any) -> None:
-    assert world(shelf=Shelf(FEES)).ask("What is the fee of the bridge?").turn.form is Form.ANSWER
+    assert present(world(shelf=Shelf(FEES)).ask("What is the fee of the bridge?").turn).form is Form.ANSWER
     same = Shelf({name: ["The fee is 400 euro per day."] for name in FEES})
-    assert world(shelf=same).ask("What is the daily fee?").turn.form is Form.ANSWER
+    assert present(world(shelf=same).ask("What is the daily fee?").turn).form is Form.ANSWER
 
 
 @pytest.mark.behaviour(
@@ -58,7 +59,7 @@ def test_a_question_of_two_documents_by_name_is_answered_by_each_under_its_name(
 
 def test_one_place_that_speaks_of_more_of_the_question_is_meant(world: Any) -> None:
     banks = {"one.pdf": ["Elm bank. The balance is 400 euro."], "two.pdf": ["Oak archers. The balance is 900 euro."]}
-    assert world(shelf=Shelf(banks)).ask("What is the balance?").turn.form is Form.EVIDENCE
+    assert present(world(shelf=Shelf(banks)).ask("What is the balance?").turn).form is Form.EVIDENCE
     assert "900 euro" in world(shelf=Shelf(banks)).ask("What is the balance of the archers?").turn.answer
 
 

@@ -11,8 +11,8 @@ NO_RUNTIME: Any = None
 
 
 def test_a_node_returns_what_it_changed_of_its_fields() -> None:
-    node = owns("hint", "standalone")(lambda state, runtime: replace(state, standalone="Who pays?"))
-    assert node(TurnState("Who pays?"), NO_RUNTIME) == {"standalone": "Who pays?"}
+    node = owns("hint", "give_up")(lambda state, runtime: replace(state, give_up="Time is up."))
+    assert node(TurnState("Who pays?"), NO_RUNTIME) == {"give_up": "Time is up."}
 
 
 def test_a_node_cannot_change_the_fields_of_another() -> None:

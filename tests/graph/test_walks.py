@@ -10,23 +10,24 @@ from typing import Any
 
 import pytest
 
+from pincite.core.answers.lists import NAMED_WHOLE
+from pincite.core.answers.quoting import Quoting
 from pincite.core.domain.answers import AnswerPart, ClaimStatus, Form, PartKind, listed_passages
 from pincite.core.domain.documents import NOT_READ, Block, BlockKind, Coverage, Document, DocumentStatus, Page, Passage
 from pincite.core.domain.errors import ModelInterruptedError, StoppedError, UnknownDocumentError
 from pincite.core.domain.ports import AnswerRequest
+from pincite.core.domain.presentation import UNREAD_DENIAL, Tier, present
 from pincite.core.domain.search import Evidence, Intent, Mode, SearchPlan, SearchResult
-from pincite.core.domain.turns import UNREAD_DENIAL, Exchange, Tier, TurnStatus, to_check
+from pincite.core.domain.turns import Exchange, TurnStatus
 from pincite.core.graph.build import NOT_STORED
-from pincite.core.graph.nodes.judge import held_to_the_topic
-from pincite.core.graph.nodes.router import _by_wish, resolve_mentions
+from pincite.core.graph.nodes.judge import capped_by_topic
+from pincite.core.graph.nodes.router import _by_wish
 from pincite.core.graph.state import TurnState
 from pincite.core.judge.verdict import verdict_of
-from pincite.core.models.lists import NAMED_WHOLE
-from pincite.core.models.quoting import Quoting
-from pincite.core.models.utterances import leaning_of
-from pincite.core.search.plan import plan_question
-from pincite.core.text.questions import NOT_FOUND
+from pincite.core.questions.mentions import resolve_mentions
+from pincite.core.questions.wording import NOT_FOUND
 from tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch
+from tests.questions.asking import plan_after, read
 
 RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"
 WRONG = "Overdue amounts bear interest at 5 % per week. [1]"
@@ -65,7 +66,7 @@ def test_a_model_words_a_follow_up_but_adds_nothing_to_it(world: Any, said: str,
     [("And without?", "Within how many days does the customer pay each invoice?"),
      ("Why is that?", "Within how many days does the customer pay each invoice?"), ("Why?", "?")],
 )  # fmt: skip
-def test_a_wording_that_drops_the_point_of_a_follow_up_is_not_taken(world: Any, asked: str, said: str) -> None:
+def test_rewording_that_loses_the_point_in_a_follow_up_is_rejected(world: Any, asked: str, said: str) -> None:
     one = world(ScriptedModel("Within 30 days of receipt. [1]", *["These documents do not say."] * 3))
     one.ask("Within how many days does the customer pay each invoice?", mode=Mode.DOCUMENTS)
     one.model.replies = [{"question": said}]
@@ -150,9 +151,9 @@ def test_the_evidence_is_shown_while_a_model_writes_and_may_be_all_that_is_wante
     assert turn.notices == ("scripted was stopped, so the documents are quoted instead.",)
 
 
-def test_nothing_found_is_said_without_generator_or_judge_and_waits_for_nobody(world: Any) -> None:
+def test_nothing_found_is_reported_without_generator_judge_or_review_wait(world: Any) -> None:
     turn = world(ScriptedModel()).ask("Which zebra won the lottery?").turn
-    assert turn.status is TurnStatus.ANSWERED and turn.form is Form.NOT_FOUND
+    assert turn.status is TurnStatus.ANSWERED and present(turn).form is Form.NOT_FOUND
     assert turn.path == ("router", "rewriter", "retriever", "review")
     assert turn.answer == f"{NOT_FOUND} “zebra” and “lottery” do not appear in any passage searched."
     assert not turn.citations
@@ -160,7 +161,7 @@ def test_nothing_found_is_said_without_generator_or_judge_and_waits_for_nobody(w
     assert turn.evidence and turn.evidence[0].reason == "below_the_score_floor"
 
 
-def test_of_a_declining_model_it_is_told_beside_it_which_words_occur_nowhere(world: Any) -> None:
+def test_declining_model_answer_lists_words_that_occur_nowhere(world: Any) -> None:
     asked, says_not = "Which telescope did Ada Moreno buy?", "These documents do not say."
     turn = world(ScriptedModel(*[says_not] * 3)).ask(asked).turn
     assert "“telescope” and “buy” do not appear in any passage searched." in turn.notices
@@ -181,7 +182,7 @@ def test_every_document_has_its_say_in_an_overview(world: Any) -> None:
     assert {citation.document_name for citation in turn.citations} == {"Service contract.pdf", "report.pdf"}
 
 
-def test_a_summary_of_a_topic_is_a_search(world: Any) -> None:
+def test_topic_summary_is_a_search(world: Any) -> None:
     turn = world(ScriptedModel(RIGHT)).ask("Summarise what interest overdue amounts bear").turn
     assert turn.intent is Intent.DOCUMENT_SEARCH
 
@@ -210,7 +211,7 @@ def test_a_note_that_cannot_be_stored_is_left_out_of_the_trace_and_not_the_turn(
     assert NOT_STORED in step.decided.values() and len(step.decided) > 1
 
 
-def test_a_lost_model_is_told_plainly_and_can_be_run_again(world: Any) -> None:
+def test_lost_model_is_reported_clearly_and_turn_can_be_run_again(world: Any) -> None:
     lost = ModelInterruptedError("The connection to scripted was lost.", hint="Run it with quoting.")
     one = world(ScriptedModel(lost, RIGHT))
     failed = one.ask(PENALTY).turn
@@ -224,7 +225,7 @@ def test_a_lost_model_is_told_plainly_and_can_be_run_again(world: Any) -> None:
 
 def test_the_step_limit_gives_the_best_draft_to_review(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pincite.core.services.turns.STEPS_OF_AN_ATTEMPT", 2)
-    monkeypatch.setattr("pincite.core.services.turns.STEPS_BESIDE", 2)
+    monkeypatch.setattr("pincite.core.services.turns.OTHER_STEPS", 2)
     turn = world(ScriptedModel(WRONG, WRONG, WRONG)).ask(PENALTY).turn
     assert turn.status is TurnStatus.FLAGGED and turn.path[-1] == "review"
     assert any("limit of 8 steps" in reason for reason in turn.reasons)
@@ -330,7 +331,7 @@ def test_what_a_model_finds_missing_is_searched_before_it_writes(world: Any) -> 
     assert decided["what the model missed"] == ["Late payment, overdue amounts, interest"]
 
 
-def test_quoting_looks_wider_too_where_the_first_look_is_not_enough(world: Any) -> None:
+def test_quoting_widens_the_search_when_the_first_one_is_insufficient(world: Any) -> None:
     one = world(Quoting())
     turn = one.ask("What interest does someone have to bear each month who never pays what they owe on time?").turn
     assert [plan.attempt for plan in one.search.plans][:2] == [0, 1]
@@ -354,9 +355,7 @@ def test_quoting_does_not_select_twice_from_the_same_passages(world: Any) -> Non
 
 
 @pytest.mark.parametrize("fault", ["relevance", "completeness"])
-def test_a_critic_that_finds_an_answer_beside_the_point_or_half_keeps_it_from_being_accepted(
-    world: Any, fault: str
-) -> None:
+def test_answer_the_critic_finds_irrelevant_or_incomplete_is_not_accepted(world: Any, fault: str) -> None:
     model = ScriptedModel(RIGHT)
     model.replies = [critique("supported") | {fault: 1}]
     refused = world(model, max_retries=0).ask(PENALTY).turn.attempts[0].verdict
@@ -387,9 +386,7 @@ def test_the_time_budget_ends_the_retries(world: Any, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("in_time", [True, False])
-def test_where_a_model_writes_nothing_quotations_stand_in(
-    world: Any, in_time: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_quotations_replace_an_empty_model_answer(world: Any, in_time: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     one = world(ScriptedModel(" "), turn_seconds=5)
     if not in_time:
         out_of_time(monkeypatch)
@@ -423,7 +420,7 @@ def test_a_mention_searches_that_document_alone(world: Any) -> None:
     assert {item.document_name for item in turn.evidence} == {"Service contract.pdf"}
 
 
-def test_a_part_of_a_name_will_do_where_one_document_has_it(world: Any) -> None:
+def test_partial_name_is_accepted_when_only_one_document_matches(world: Any) -> None:
     turn = world(ScriptedModel(RIGHT, RIGHT)).ask("@service What interest do overdue amounts bear?").turn
     assert "“@service” was taken to mean “Service contract.pdf”" in turn.notices[0]
     assert turn.status is TurnStatus.ANSWERED and {item.document_name for item in turn.evidence} == {
@@ -465,7 +462,7 @@ def test_chat_mode_never_searches(world: Any) -> None:
     assert not one.search.plans
 
 
-def test_unread_pages_are_told(world: Any) -> None:
+def test_unread_pages_are_reported(world: Any) -> None:
     turn = world(shelf=Shelf({"report.pdf": REPORT}, coverage=0.5)).ask("What efficiency did the turbine reach?").turn
     assert turn.notices == ("Could not be read, so not searched: 1 of 2 pages of “report.pdf”.",)
 
@@ -481,9 +478,9 @@ def test_nothing_unread_supports_a_denial(world: Any, question: str) -> None:
         world(Quoting(), shelf=Shelf({"report.pdf": (told, told)}, coverage=share)).ask(question).turn
         for share in (1.0, 0.5)
     )
-    assert whole.form is partly.form is not Form.ANSWER
+    assert present(whole).form is present(partly).form is not Form.ANSWER
     assert any("Could not be read" in notice for notice in partly.notices)
-    if partly.form is Form.NOT_FOUND:
+    if present(partly).form is Form.NOT_FOUND:
         assert partly.verdict.confidence == min(whole.verdict.confidence, UNREAD_DENIAL) <= 0.6
 
 
@@ -495,7 +492,7 @@ def test_a_denial_over_a_word_file_names_what_was_not_read(world: Any) -> None:
     shelf = {"lease.docx": ["The rent of the flat is 900 euros a month.", "The tenant keeps the stairs clean."]}
     for question in ("How heavy is the flat?", "Which zebra painted Quebec?", "What does clause 9.4 say?"):
         turn = world(Quoting(), shelf=Headed(shelf)).ask(question).turn
-        assert turn.form is Form.EVIDENCE or turn.verdict.confidence <= UNREAD_DENIAL
+        assert present(turn).form is Form.EVIDENCE or turn.verdict.confidence <= UNREAD_DENIAL
         assert "Not read in “lease.docx”: headers, comments." in turn.notices
 
 
@@ -508,7 +505,7 @@ def test_what_is_only_proposed_is_never_a_headline_and_is_to_be_checked(world: A
     shelf = Shelf({"lease.docx": [page, "The rent is 1,450 euros a month."]})
     turn = world(Quoting(), shelf=shelf).ask("How heavy may the dog be?").turn
     assert "8 kilograms" in turn.answer and "Proposed insertion by R. Dahl" in turn.answer
-    assert turn.form is Form.EVIDENCE
+    assert present(turn).form is Form.EVIDENCE
 
 
 class HalfRead(Shelf):
@@ -558,7 +555,7 @@ def test_a_place_is_denied_only_if_its_number_is_nowhere_and_nothing_else_is_ask
     assert nowhere.answer == "I found no clause 9.4 in these documents."
 
 
-def test_a_document_without_vectors_is_said_to_be_searched_by_words(world: Any) -> None:
+def test_document_without_vectors_is_reported_as_searched_by_words(world: Any) -> None:
     class HalfIndexed(Shelf):
         def list(self) -> list[Document]:
             return [replace(d, status=DocumentStatus.FAILED, message="Ollama is away") for d in super().list()]
@@ -606,7 +603,7 @@ def test_a_critic_can_lower_a_verdict_and_its_gaps_are_searched(world: Any) -> N
     assert "the due date" in [query.text for query in one.search.plans[-1].sub_queries]
 
 
-def test_a_critic_cannot_talk_down_words_that_stand_in_the_page(world: Any) -> None:
+def test_critic_cannot_reject_words_that_are_on_the_page(world: Any) -> None:
     model = ScriptedModel("Overdue amounts bear interest at 1.5 % per month from the due date. [1]")
     model.replies = [critique("contradicted")]
     assert world(model).ask(PENALTY).turn.verdict.claims[0].status == "supported"
@@ -668,7 +665,7 @@ def test_an_unclear_reply_sends_a_question_to_the_documents(world: Any) -> None:
 
 
 def test_repeated_thanks_are_small_talk_at_once(world: Any) -> None:
-    assert _by_wish("thank you " * 500, ())[0] is Intent.CHAT
+    assert _by_wish(read("thank you " * 500), ())[0] is Intent.CHAT
 
 
 def test_a_question_of_yes_or_no_is_answered_with_the_sentence_that_decides_and_no_word_before_it(world: Any) -> None:
@@ -678,7 +675,7 @@ def test_a_question_of_yes_or_no_is_answered_with_the_sentence_that_decides_and_
         assert {claim.status for claim in turn.verdict.claims} == {ClaimStatus.SUPPORTED}
 
 
-def test_prose_is_given_what_code_read_and_a_disagreement_is_told(world: Any) -> None:
+def test_model_receives_what_code_read_and_a_disagreement_is_reported(world: Any) -> None:
     asked = "Who led the measurements in Lisbon?"
     model = ScriptedModel(*["The turbine reached an efficiency of 41.7 percent in the second trial. [1]"] * 3)
     turn = world(model).ask(asked).turn
@@ -714,7 +711,7 @@ def test_what_a_model_thinks_is_kept_apart_and_judged_by_nobody(world: Any) -> N
         "<|channel|>analysis<|message|>Let me see: 9 %.<|end|><|start|>assistant<|channel|>final<|message|>",
     ],
 )
-def test_thoughts_are_told_by_their_end_alone(world: Any, swallowed: str) -> None:
+def test_thoughts_are_recognised_by_their_end_tag_alone(world: Any, swallowed: str) -> None:
     turn = world(ScriptedModel(swallowed + RIGHT)).ask(PENALTY).turn
     assert turn.thoughts == "Let me see: 9 %." and "9 %" not in turn.answer
 
@@ -736,17 +733,17 @@ def test_a_model_that_only_thinks_leaves_the_word_to_quotations(world: Any) -> N
     "What stands on a page or in a section that is named is quoted, and where there is no such page, the answer"
     " says so.",
 )
-def test_a_page_that_is_asked_for_is_quoted_and_one_that_is_not_there_is_said_not_to_be(world: Any) -> None:
+def test_requested_page_is_quoted_and_missing_page_is_reported(world: Any) -> None:
     turn = world(Quoting()).ask("What does page 2 of the contract say?").turn
     assert turn.status is TurnStatus.ANSWERED and CONTRACT[1] in turn.answer, turn.reasons
     assert [citation.page_label for citation in turn.citations] == ["2"]
     nowhere = world(Quoting()).ask("What is on page 9?").turn
     assert nowhere.answer == "I found no page 9 in these documents." and nowhere.verdict.declined
-    assert nowhere.tier is Tier.ANSWERED and nowhere.path == ("router", "rewriter", "retriever", "judge")
+    assert present(nowhere).tier is Tier.ANSWERED and nowhere.path == ("router", "rewriter", "retriever", "judge")
     written = world(ScriptedModel()).ask("What does page 2 of the contract say?").turn
     assert written.parts == turn.parts, "a model has no part in it"
     doubted = world(Quoting(), review_threshold=0.99).ask("What does page 2 of the contract say?").turn
-    assert doubted.tier is Tier.DO_NOT_RELY and len(doubted.attempts) == 1 and doubted.parts == turn.parts
+    assert present(doubted).tier is Tier.DO_NOT_RELY and len(doubted.attempts) == 1 and doubted.parts == turn.parts
     section = world(Quoting()).ask("What does section 44 say?").turn
     assert section.answer == "I found no section 44 in these documents."
 
@@ -767,7 +764,7 @@ def test_a_question_for_a_page_reads_that_page_alone(world: Any, monkeypatch: py
 
 def test_what_is_counted_on_a_page_is_not_answered_with_the_page(world: Any) -> None:
     turn = world(Quoting()).ask("How many colours are on page 2 of the contract?").turn
-    assert turn.intent is not Intent.SURVEY and turn.form is not Form.ANSWER
+    assert turn.intent is not Intent.SURVEY and present(turn).form is not Form.ANSWER
 
 
 class Headed(Shelf):
@@ -782,9 +779,7 @@ class Headed(Shelf):
         return replace(plain, blocks=tuple(blocks))
 
 
-def test_what_stands_under_a_heading_that_a_question_names_alone_is_quoted_where_nothing_surely_answers(
-    world: Any,
-) -> None:
+def test_text_under_a_heading_is_quoted_when_the_question_names_only_the_heading(world: Any) -> None:
     shelf = Headed(
         {
             "terms.pdf": (
@@ -796,25 +791,25 @@ def test_what_stands_under_a_heading_that_a_question_names_alone_is_quoted_where
     for question in ("What do the terms say about late fees?", "late fees"):
         turn = world(Quoting(), shelf=shelf, search=WordSearch(shelf, floor=0.1)).ask(question).turn
         assert turn.parts[0].text == "5 LATE FEES\nThe board sets a rate.\nIt is due by the week.", turn.answer
-        assert turn.tier is Tier.ANSWERED and turn.parts[0].probability == NAMED_WHOLE
+        assert present(turn).tier is Tier.ANSWERED and turn.parts[0].probability == NAMED_WHOLE
 
 
 @pytest.mark.behaviour("Plans", "Each part of a question is searched by itself, and is answered or said to be open.")
-def test_each_part_of_a_question_is_answered_or_said_to_be_open(world: Any) -> None:
+def test_each_question_part_is_answered_or_reported_as_unanswered(world: Any) -> None:
     asked = "Who led the measurements in Lisbon, and what efficiency did the turbine reach?"
     turn = world(Quoting()).ask(asked).turn
     assert "Ada Moreno" in turn.answer and "41.7 percent" in turn.answer
     assert turn.answer.count("Ada Moreno") == 2, "the name, and the sentence that proves it"
 
 
-def test_what_stands_there_but_may_not_be_asked_for_is_to_be_checked_and_waits_for_nobody(world: Any) -> None:
+def test_supported_answer_with_low_confidence_needs_checking_but_no_review(world: Any) -> None:
     turn = world(ScriptedModel(RIGHT)).ask(PENALTY).turn
     shown = replace(turn, verdict=replace(turn.verdict, confidence=0.5))
-    assert shown.tier is Tier.CHECK and "50%" in to_check(shown)
-    assert replace(shown, verdict=replace(turn.verdict, confidence=0.9)).tier is Tier.ANSWERED
-    assert replace(shown, status=TurnStatus.FLAGGED).tier is Tier.DO_NOT_RELY
+    assert present(shown).tier is Tier.CHECK and "50%" in present(shown).warning
+    assert present(replace(shown, verdict=replace(turn.verdict, confidence=0.9))).tier is Tier.ANSWERED
+    assert present(replace(shown, status=TurnStatus.FLAGGED)).tier is Tier.DO_NOT_RELY
     nothing = replace(shown, verdict=replace(turn.verdict, confidence=0.6, declined=True, claims=()))
-    assert nothing.tier is Tier.ANSWERED, "it claims nothing"
+    assert present(nothing).tier is Tier.ANSWERED, "it claims nothing"
 
 
 @pytest.mark.behaviour(
@@ -824,7 +819,11 @@ def test_what_stands_there_but_may_not_be_asked_for_is_to_be_checked_and_waits_f
 )
 def test_where_no_answer_is_sure_passages_are_listed_and_wait_for_nobody(world: Any) -> None:
     turn = world(Quoting()).ask("What is said of the notice?").turn
-    assert turn.form is Form.EVIDENCE and turn.status is TurnStatus.ANSWERED and turn.tier is Tier.ANSWERED
+    assert (
+        present(turn).form is Form.EVIDENCE
+        and turn.status is TurnStatus.ANSWERED
+        and present(turn).tier is Tier.ANSWERED
+    )
     assert turn.citations and all(claim.status is ClaimStatus.SUPPORTED for claim in turn.verdict.claims)
     for one in listed_passages(turn.parts):
         [number] = one.numbers
@@ -836,17 +835,11 @@ def test_where_no_answer_is_sure_passages_are_listed_and_wait_for_nobody(world: 
     ("said", "kept"),
     [("The bridge may be used by forty people.", False), ("The supplier’s insurer employs forty people.", True)],
 )
-def test_a_follow_up_that_points_back_is_answered_of_what_it_points_to(said: str, kept: bool) -> None:
+def test_follow_up_that_refers_back_is_answered_about_its_referent(said: str, kept: bool) -> None:
     asked, before = "How many people does it employ?", Exchange("", "Who insures the supplier?", "A fund.")
     evidence = (Evidence(1, Passage("p", "d", 0, "1", said, 0, len(said)), "a.pdf"),)
     parts = (AnswerPart(said, (1,), PartKind.VERBATIM, 0, probability=0.9),)
-    state = TurnState(
-        asked,
-        standalone=asked,
-        plan=plan_question(asked, history=[before], leaning=leaning_of),
-        parts=parts,
-        evidence=evidence,
-    )
+    state = TurnState(asked, plan=plan_after(asked, [before]), parts=parts, evidence=evidence)
     verdict = verdict_of(asked, parts, evidence, removed_markers=0, page_text=lambda *_: said, threshold=0.5)
-    held = held_to_the_topic(state, verdict, 0.5)
+    held = capped_by_topic(state, verdict, 0.5)
     assert (held is verdict) == kept and (kept or (held.confidence <= 0.3 and not held.accepted and held.reasons))

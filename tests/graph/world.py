@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from pincite.core.answers.quoting import Quoting
 from pincite.core.domain.answers import Usage
 from pincite.core.domain.documents import Coverage, Document, DocumentStatus, MetadataField, Page, PageStatus, Passage
 from pincite.core.domain.ports import AnswerRequest, ChatModel
@@ -13,7 +14,6 @@ from pincite.core.domain.settings import Settings
 from pincite.core.domain.turns import Recalled, TurnSnapshot
 from pincite.core.graph.build import build_graph, forget_runs, open_checkpointer
 from pincite.core.graph.context import Equipment, Lacking
-from pincite.core.models.quoting import Quoting
 from pincite.core.services.turns import TurnRunner
 from pincite.core.store.collections import Collections
 from pincite.core.store.database import Database

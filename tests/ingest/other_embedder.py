@@ -11,7 +11,7 @@ from pincite.core.domain.errors import ModelUnavailableError
 from pincite.core.domain.ports import Embedder, Vectors
 from pincite.core.domain.settings import Settings
 from pincite.core.models.minilm import MiniLmEmbedder
-from pincite.core.models.registry import make_embedder
+from pincite.core.services.registry import make_embedder
 from tests.ingest.workshop import LONG_SECONDS
 
 

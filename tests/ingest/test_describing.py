@@ -22,5 +22,5 @@ def test_what_a_document_changes_is_one_of_its_facts(text: str, fact: str) -> No
     assert {field.name for field in facts} & {"amends", "replaces"} == ({fact} if fact else set())
 
 
-def test_a_blank_file_says_nothing() -> None:
+def test_blank_file_has_no_relations() -> None:
     assert not {one.name for one in described(PdfInfo(1, (), {}), [], "x.pdf")} & {"amends", "replaces"}

@@ -19,13 +19,13 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 }
 
 
-def said_by_doctor(settings: Settings) -> str:
+def doctor_detail(settings: Settings) -> str:
     with look_into(settings) as look:
         return next(check.detail for check in look.health.checks() if check.part == "files" and not check.ok)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_pdf_that_went_is_noticed_and_put_back(settings: Settings, tmp_path: Path, damage: str) -> None:
+def test_missing_pdf_is_detected_and_restored(settings: Settings, tmp_path: Path, damage: str) -> None:
     source = make_pdf(tmp_path / "a.pdf", ["The tenant pays nine percent.", "Dogs are kept on a lead."])
     with open_workshop(settings) as shop:
         document = shop.ingest.add(source, "a.pdf").document
@@ -34,7 +34,7 @@ def test_pdf_that_went_is_noticed_and_put_back(settings: Settings, tmp_path: Pat
         DAMAGES[damage](kept)
         assert not shop.library.file_is_sound(document.id)
         if damage != "changed":
-            assert shop.library.files_missing() == ["a.pdf"] and "a.pdf" in said_by_doctor(settings)
+            assert shop.library.files_missing() == ["a.pdf"] and "a.pdf" in doctor_detail(settings)
         added = shop.ingest.add(source, "again.pdf")
         assert added.known and added.document.id == document.id
         assert kept.read_bytes() == source.read_bytes() and shop.library.files_missing() == []

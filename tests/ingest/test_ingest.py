@@ -32,7 +32,7 @@ from pincite.core.domain.errors import (
 )
 from pincite.core.domain.ports import PdfInfo
 from pincite.core.domain.settings import Settings
-from pincite.core.models.registry import make_embedder
+from pincite.core.services.registry import make_embedder
 from pincite.core.store.exact import MeaningIndex
 from pincite.core.store.indexes import Indexes
 from pincite.core.store.sessions import Sessions
@@ -370,7 +370,7 @@ def test_scanned_page_is_recognised_in_the_background(settings: Settings, tmp_pa
         assert found.page_index == 1 and shop.vectors() == shop.rows()["passages"] == 2
 
 
-def test_a_recognised_first_page_says_what_the_document_is(settings: Settings, tmp_path: Path) -> None:
+def test_recognised_first_page_identifies_the_document(settings: Settings, tmp_path: Path) -> None:
     def by_first_line(info: PdfInfo, pages: Sequence[Page], name: str) -> tuple[MetadataField, ...]:
         title = MetadataField("title", pages[0].text.partition(".")[0] or name, MetadataSource.FIRST_PAGES)
         return (title, MetadataField("author", "nobody", MetadataSource.PDF))
@@ -391,7 +391,7 @@ def test_a_recognised_first_page_says_what_the_document_is(settings: Settings, t
         assert len(shop.found("quay")) == shop.rows()["passages"] == shop.vectors() == 2  # under its title, both pages
 
 
-def test_a_page_that_waits_for_ocr_is_said_to_be_recognised_still(settings: Settings, tmp_path: Path) -> None:
+def test_page_waiting_for_ocr_is_reported_as_pending(settings: Settings, tmp_path: Path) -> None:
     seen: list[tuple[bool, Coverage]] = []
 
     def look(index: int) -> None:
@@ -449,7 +449,7 @@ def test_what_cannot_be_read_again_stays_as_it_was(settings: Settings, tmp_path:
         assert shop.library.outdated() == [], "nor is what has no file"
 
 
-def test_a_scan_says_what_it_is_also_when_its_recognition_was_interrupted(settings: Settings, tmp_path: Path) -> None:
+def test_scan_is_identified_even_after_interrupted_recognition(settings: Settings, tmp_path: Path) -> None:
     def by_first_line(info: PdfInfo, pages: Sequence[Page], name: str) -> tuple[MetadataField, ...]:
         return (MetadataField("title", pages[0].text.partition(".")[0] or name, MetadataSource.FIRST_PAGES),)
 
@@ -486,7 +486,7 @@ def test_what_people_took_away_does_not_come_back(settings: Settings, tmp_path: 
             shop.finish()
 
 
-def test_a_page_whose_ocr_crashed_is_failed_and_can_be_tried_again(settings: Settings, tmp_path: Path) -> None:
+def test_page_with_crashed_ocr_is_failed_and_can_be_retried(settings: Settings, tmp_path: Path) -> None:
     path = make_pdf(tmp_path / "a.pdf", [RATES, ""])
     with open_workshop(settings, PdfiumReader(crashes=frozenset({1}))) as shop:
         document = shop.ingest.add(path, "a.pdf").document
@@ -564,7 +564,7 @@ def test_second_process_on_the_same_folder_leaves_the_work_to_the_first(settings
         assert third.rows()["removals"] == 0 and not third.library.file_path(document.id).exists()
 
 
-def test_vectors_that_are_whole_do_not_end_a_job_whose_words_are_not(settings: Settings, tmp_path: Path) -> None:
+def test_complete_vectors_do_not_end_a_job_with_unindexed_words(settings: Settings, tmp_path: Path) -> None:
     """Found by a kill between the words and their being searchable: the document was ready, and never found."""
     with open_workshop(settings) as shop:
         document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", ["The rent is due."]), "a.pdf").document

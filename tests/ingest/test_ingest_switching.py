@@ -58,7 +58,7 @@ def test_search_goes_on_with_the_old_index_until_the_new_one_is_whole(settings: 
         assert len(other.embedded) == embedded, "going back and forth embeds nothing again"
 
 
-def test_document_added_after_the_switch_is_there_after_going_back(settings: Settings, tmp_path: Path) -> None:
+def test_document_added_after_the_switch_is_kept_after_switching_back(settings: Settings, tmp_path: Path) -> None:
     other = OtherEmbedder()
     with open_workshop(settings, embedders=lambda name, chosen: choose(other, name, chosen)) as shop:
         first = shop.ingest.add(make_pdf(tmp_path / "a.pdf", PAGES[:3]), "a.pdf").document

@@ -27,7 +27,7 @@ def similarity(shop: Workshop, text: str) -> float:
     return index.search(embedder.embed([text])[0], document_ids=(), limit=1)[0][1]
 
 
-def test_corrected_title_is_indexed_anew_by_word_and_by_meaning(settings: Settings, tmp_path: Path) -> None:
+def test_corrected_title_is_reindexed_by_word_and_by_meaning(settings: Settings, tmp_path: Path) -> None:
     read: list[int] = []
     with open_workshop(settings, PdfiumReader(read.append)) as shop:
         document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", PAGES), f"{OLD}.pdf").document
@@ -65,9 +65,7 @@ def test_title_corrected_while_the_document_is_read_holds_for_all_its_pages(sett
         assert contexts(shop) == {NEW} and shop.vectors() == len(PAGES)
 
 
-def test_stopped_document_is_not_set_going_by_a_title_but_indexed_under_it_later(
-    settings: Settings, tmp_path: Path
-) -> None:
+def test_title_does_not_restart_a_stopped_document_but_is_indexed_later(settings: Settings, tmp_path: Path) -> None:
     with open_workshop(settings) as shop:
         document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", PAGES[:3]), f"{OLD}.pdf").document
         shop.finish()

@@ -46,7 +46,7 @@ def copied(library: Path, tmp_path: Path) -> Settings:
     return Settings(data_dir=tmp_path / "data", ocr=False)
 
 
-def test_vectors_lost_from_the_database_are_made_again(copied: Settings) -> None:
+def test_vectors_lost_from_the_database_are_rebuilt(copied: Settings) -> None:
     with open_workshop(copied) as shop:
         assert settled(shop)
     with open_workshop(copied) as shop:

@@ -68,7 +68,7 @@ def test_nothing_that_takes_time_is_done_under_the_write_lock(
         assert contexts < 2_000, "a heading is repeated with each passage, and so has a limit"
 
 
-def test_a_page_that_is_too_long_is_cut_and_its_receipt_says_so(settings: Settings, tmp_path: Path) -> None:
+def test_page_that_is_too_long_is_cut_and_its_receipt_reports_it(settings: Settings, tmp_path: Path) -> None:
     with open_workshop(settings, Says("A line of the ledger.\n" * 30_000)) as shop:
         document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", ["text"]), "a.pdf").document
         assert shop.ingest.wait([document.id], searchable_only=True, timeout_seconds=300)
@@ -78,9 +78,7 @@ def test_a_page_that_is_too_long_is_cut_and_its_receipt_says_so(settings: Settin
         shop.ingest.cancel(document.id)
 
 
-def test_who_must_wait_for_too_long_is_told_that_it_is_busy(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_writer_that_waits_too_long_gets_a_busy_error(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database_module, "BUSY_SECONDS", 0.1)
     with closing(Database(settings.database_path)) as database:
         holds, may_end = threading.Event(), threading.Event()

@@ -13,7 +13,7 @@ from pincite.core.domain.ports import Embedder, PageReader, PdfInfo
 from pincite.core.domain.settings import Settings
 from pincite.core.ingest.pipeline import Ingest
 from pincite.core.ingest.stages import Describe, Stores
-from pincite.core.models.registry import make_embedder
+from pincite.core.services.registry import make_embedder
 from pincite.core.store.database import Database
 from pincite.core.store.indexes import Indexes
 from pincite.core.store.jobs import Jobs

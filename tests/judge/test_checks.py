@@ -86,5 +86,5 @@ def test_right_claims_are_left_alone(claim: str, source: str) -> None:
         ("The fee is $500.", "The fee is A$500."),
     ],
 )
-def test_a_figure_is_borne_out_by_what_is_said_of_the_same_thing_alone(claim: str, source: str) -> None:
+def test_figure_is_supported_only_by_text_about_the_same_thing(claim: str, source: str) -> None:
     assert kinds(claim, source)

@@ -24,7 +24,7 @@ def test_prose_lists_and_tables_come_apart_into_claims_with_their_place() -> Non
     assert all(plain[claim.start : claim.end] == claim.text for claim in claims)
 
 
-def test_every_cell_of_a_table_is_a_claim_of_its_row_and_column() -> None:
+def test_every_table_cell_is_a_claim_about_its_row_and_column() -> None:
     answer = "| | 2023 | 2022 |\n|--|--|--|\n| Net sales | 574 [1] | 513 [1] |\n| Tax | | 7 |\n| Cited | yes | no [2] |"
     claims = extract_claims(answer)
     assert [claim.bare for claim in claims] == [
@@ -36,7 +36,7 @@ def test_every_cell_of_a_table_is_a_claim_of_its_row_and_column() -> None:
     assert [claim.text for claim in extract_claims("| Only |\n|---|\n| one column |")] == ["one column"]
 
 
-def test_the_next_number_of_a_list_in_one_line_is_no_figure_of_its_item() -> None:
+def test_next_number_in_an_inline_list_is_not_part_of_the_item() -> None:
     claims = extract_claims("The causes are these. 1. No rent 2. Late rent 3. The number of tenants is 8.")
     assert [claim.bare for claim in claims][1:] == ["No rent", "Late rent", "The number of tenants is 8."]
 
@@ -69,7 +69,7 @@ def test_what_states_nothing_is_no_claim(text: str) -> None:
         ("Regarding the deposit: the documents do not mention it.", "", 1),
     ],
 )
-def test_a_decline_is_a_claim_and_so_is_every_clause_beside_it(text: str, stated: str, absent: int) -> None:
+def test_decline_is_a_claim_and_so_is_every_clause_next_to_it(text: str, stated: str, absent: int) -> None:
     claims = extract_claims(text)
     assert [claim.text for claim in claims if not claim.absent] == ([stated] if stated else [])
     assert sum(claim.absent for claim in claims) == absent
@@ -104,5 +104,5 @@ def test_marks_of_another_kind_state_nothing() -> None:
         ("The fee is due [1]. It is not.", "The fee is due [1]. It is not."),
     ],
 )
-def test_what_only_speaks_of_the_answer_is_left_out_where_more_is_said(prose: str, left: str) -> None:
+def test_filler_about_the_answer_is_omitted_when_there_is_other_content(prose: str, left: str) -> None:
     assert without_filler(prose) == left

@@ -35,7 +35,7 @@ def statuses(answer: str, *sources: str) -> list[ClaimStatus]:
     return [claim.status for claim in judge_answer("What does it say?", answer, sources).claims]
 
 
-def test_what_stands_in_the_cited_source_is_supported_and_quoted() -> None:
+def test_claim_found_in_the_cited_source_is_supported_and_quoted() -> None:
     findings = judge_answer("What is the rent?", "The tenant shall pay the rent of 900 euros [1].", [LEASE, REPORT])
     (claim,) = findings.claims
     assert claim.status is ClaimStatus.SUPPORTED
@@ -98,7 +98,7 @@ def test_an_invented_citation_number_is_counted_and_caps_faithfulness() -> None:
 @pytest.mark.behaviour(
     "Evaluator", "Where the score for faithfulness or for citations is capped, the cap is told, and what it was."
 )
-def test_a_cap_is_told_with_the_score_before_it() -> None:
+def test_cap_is_reported_with_the_original_score() -> None:
     assert at_most(0.5, Score(0.83, "2 checked")) == Score(0.5, "2 checked (at most 50% then; it was 83%)")
     assert at_most(0.5, Score(0.4, "2 checked"), "[9] points to nothing") == Score(0.4, "[9] points to nothing")
 
@@ -189,7 +189,7 @@ def test_an_answer_without_any_source_is_unsupported() -> None:
     ["It is not true that overdue amounts bear interest at 1.5 % per month.",
      "Never do overdue amounts bear interest at 1.5 % per month."],
 )  # fmt: skip
-def test_words_cut_out_of_a_sentence_that_denies_them_are_not_supported(source: str) -> None:
+def test_words_taken_from_a_sentence_that_negates_them_are_not_supported(source: str) -> None:
     assert statuses("overdue amounts bear interest at 1.5 % per month [1]", source) != [ClaimStatus.SUPPORTED]
 
 
@@ -214,7 +214,7 @@ def test_prose_is_never_surer_than_that_its_evidence_answers() -> None:
     assert confidence(declines, 0.2, 0.1) == 0.8 and confidence(declines, None) == 0.5
 
 
-def test_an_engines_own_probability_is_the_confidence_as_far_as_its_claims_stand() -> None:
+def test_engine_probability_is_the_confidence_when_its_claims_are_supported() -> None:
     evidence = [Evidence(1, Passage("p", "d", 0, "1", LEASE, 0, len(LEASE)), "lease.pdf")]
 
     def confidence(text: str) -> float:
@@ -226,7 +226,7 @@ def test_an_engines_own_probability_is_the_confidence_as_far_as_its_claims_stand
     assert confidence("900 euros") == 0.97 > confidence("950 euros")
 
 
-def test_what_a_decline_quotes_as_the_nearest_makes_no_answer_of_it() -> None:
+def test_decline_that_quotes_the_closest_text_stays_a_decline() -> None:
     evidence = [Evidence(1, Passage("p", "d", 0, "1", LEASE, 0, len(LEASE)), "lease.pdf")]
     parts = [
         AnswerPart("I found no answer.", kind=PartKind.DECLINE, probability=0.7),

@@ -86,7 +86,7 @@ def test_a_contradicted_claim_carries_the_words_that_contradict_it() -> None:
     assert claim.quotation is not None and "provides for a refund" in claim.quotation.quotation
 
 
-def test_that_something_is_absent_is_a_claim_beside_others() -> None:
+def test_statement_that_something_is_absent_is_a_separate_claim() -> None:
     verdict = judged("The fee is £40 a year, but the document does not say who owns the building", FEE)
     fee, owner = claims(verdict)
     assert fee.citations and fee.quotation is not None
@@ -103,7 +103,7 @@ def test_without_a_checker_prose_is_found_but_not_supported(monkeypatch: pytest.
     assert copied.status is ClaimStatus.SUPPORTED
 
 
-def test_every_part_of_a_long_claim_must_be_supported() -> None:
+def test_every_part_in_a_long_claim_must_be_supported() -> None:
     checker = installed_checker()
     assert checker is not None
     long = f"{BOILER} {FEE} {SUSPENSION} {REFUND} {DEPOSIT}"
@@ -114,7 +114,7 @@ def test_every_part_of_a_long_claim_must_be_supported() -> None:
     assert checker.check("Anything", []) == Meaning(0.0, 0.0)
 
 
-def test_the_checker_reads_the_stretches_nearest_to_a_claim() -> None:
+def test_checker_reads_the_stretches_closest_to_a_claim() -> None:
     filler = [
         f"Paragraph {number} of the house rules concerns bicycles and prams in hall {number}." for number in range(80)
     ]
@@ -126,7 +126,7 @@ def test_the_checker_reads_the_stretches_nearest_to_a_claim() -> None:
     assert any(REFUND in one and "£40" in one for one in stretches), "two sources are also read together"
 
 
-def test_a_row_of_a_table_is_read_with_its_heads() -> None:
+def test_table_row_is_read_with_its_headers() -> None:
     rows = "\n".join(f"Item {number} {number}.5 {number}.7" for number in range(1, 31))
     table = f"Results in million euros 2023 2022\n{rows}\nNet income 180 175"
     (stretch, *_) = Sources.of([table]).stretches(frozenset(content_terms("net income")))
@@ -136,7 +136,7 @@ def test_a_row_of_a_table_is_read_with_its_heads() -> None:
 @pytest.mark.parametrize(
     "decline", ["{}", "{}, but the garden has a wooden fence", "The garden has a wooden fence, but {}"]
 )
-def test_what_is_said_to_be_absent_is_searched_for_in_every_passage(decline: str) -> None:
+def test_allegedly_absent_content_is_searched_in_every_passage(decline: str) -> None:
     answer = decline.format("the documents do not say who pays the deposit")
     sources = ["The garden has a wooden fence.", "The tenant pays the deposit of 900 euros when the lease is signed."]
     parts = read_marks(f"{answer[0].upper()}{answer[1:]} [1].")[0]
@@ -145,7 +145,7 @@ def test_what_is_said_to_be_absent_is_searched_for_in_every_passage(decline: str
     assert ClaimStatus.CONTRADICTED in [one.status for one in findings.claims if one.claim.absent]
 
 
-def test_what_the_evidence_itself_says_is_not_there_is_an_ordinary_claim() -> None:
+def test_negation_copied_from_the_evidence_is_an_ordinary_claim() -> None:
     source = "The tenant is not required to provide information to the landlord."
     findings = judge_answer("", (AnswerPart(source, (1,)),), [source])
     assert not findings.declined and [one.status for one in findings.claims] == [ClaimStatus.SUPPORTED]
@@ -175,7 +175,7 @@ JOINED = "The tenant pays the rent by the fifth day of each month, and the landl
 CLAUSES = "The tenant pays the rent by the fifth day of each month. The tenant bears the cost of repairs of the roof."
 
 
-def test_of_a_sentence_that_is_half_wrong_the_wrong_half_is_not_supported() -> None:
+def test_wrong_half_in_a_half_wrong_sentence_is_not_supported() -> None:
     first, second = claims(judged(JOINED, CLAUSES))
     assert first.status is ClaimStatus.SUPPORTED and second.status is not ClaimStatus.SUPPORTED
     assert "rent" in first.text and "roof" in second.text and first.citations == second.citations == (1,)
@@ -197,7 +197,7 @@ def test_of_a_sentence_that_is_half_wrong_the_wrong_half_is_not_supported() -> N
         ("The warranty does not cover damage from misuse, and accidents caused by third parties.", 1),
     ],
 )
-def test_every_clause_is_a_claim_and_an_item_of_a_list_is_none(sentence: str, clauses: int) -> None:
+def test_every_clause_is_a_claim_but_a_list_item_is_not(sentence: str, clauses: int) -> None:
     assert len(extract_claims((AnswerPart(sentence),))) == clauses
 
 

@@ -98,11 +98,11 @@ def test_what_numbers_a_place_counts_nothing() -> None:
         ("5 per cent", ""),
     ],
 )
-def test_a_rate_says_what_it_is_per(text: str, per: str) -> None:
+def test_rate_has_its_per_unit(text: str, per: str) -> None:
     assert quantities(text)[0].per == per
 
 
-def test_the_figures_of_a_range_count_the_same() -> None:
+def test_both_figures_in_a_range_have_the_same_kind_and_unit() -> None:
     assert {(quantity.kind, quantity.unit) for quantity in quantities("5 to 10 days")} == {("number", "d")}
     assert [quantity.kind for quantity in quantities("between 3 and 4.5 %")] == ["percent", "percent"]
 
@@ -147,6 +147,6 @@ def test_two_figures_agree_only_where_their_values_do(one: int, other: int) -> N
 
 
 @given(st.text("0123456789.,%€$-– abcmilon", max_size=200))
-def test_every_figure_is_told_with_its_place(text: str) -> None:
+def test_every_figure_has_its_position_in_the_text(text: str) -> None:
     for quantity in quantities(text):
         assert len(text[quantity.start : quantity.end]) == quantity.end - quantity.start > 0

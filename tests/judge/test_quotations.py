@@ -72,7 +72,7 @@ WORDS = st.lists(st.text(st.sampled_from("abcdeäßé日本12"), min_size=1, max
 
 
 @given(before=WORDS, quoted=WORDS, after=WORDS, gaps=st.lists(st.sampled_from([" ", "\n", "  ", "\u00a0"]), min_size=1))
-def test_what_stands_on_a_page_is_found_there_however_its_lines_break(
+def test_text_on_a_page_is_found_regardless_of_line_breaks(
     before: list[str], quoted: list[str], after: list[str], gaps: list[str]
 ) -> None:
     pieces = [*before, *quoted, *after]
@@ -83,7 +83,7 @@ def test_what_stands_on_a_page_is_found_there_however_its_lines_break(
 
 
 @given(st.text(max_size=200), st.text(max_size=40))
-def test_what_is_found_lies_in_the_page_and_says_the_same(page: str, quotation: str) -> None:
+def test_found_span_is_inside_the_page_and_matches_the_quotation(page: str, quotation: str) -> None:
     span = locate(quotation, page)
     if span is not None:
         assert 0 <= span.start < span.end <= len(page)

@@ -21,8 +21,8 @@ from pincite.core.models.client import ServerTrouble, ask, ollama_at, stoppable,
 from pincite.core.models.ollama import host_of
 from pincite.core.models.ollama_embedder import OllamaEmbedder
 from pincite.core.models.openai_server import openai_at
-from pincite.core.models.registry import look_for_engines
-from tests.model_servers import Script, openai_stand_in
+from pincite.core.services.registry import look_for_engines
+from tests.model_servers import Script, fake_openai_server
 
 
 @dataclass
@@ -179,7 +179,7 @@ def test_a_call_ends_with_its_time_however_slowly_the_server_speaks(silent: str)
         ask(ollama_at(silent), ollama.AsyncClient.list, seconds=0.3)
 
 
-def test_a_stop_is_heeded_while_the_server_says_nothing(silent: str) -> None:
+def test_stop_takes_effect_while_the_server_is_silent(silent: str) -> None:
     stop = threading.Event()
     asked = threading.Event()
     ended: list[BaseException] = []
@@ -243,7 +243,7 @@ def test_certificates_are_read_once_and_not_for_every_call(
 
 
 def test_a_stream_that_is_dropped_lets_the_server_go_also_on_the_thread_that_asks_it() -> None:
-    with openai_stand_in(Script(pieces=("One ", "two "), gate=threading.Event())) as script:
+    with fake_openai_server(Script(pieces=("One ", "two "), gate=threading.Event())) as script:
         asked: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "?"}], "stream": True}
         parts = stream(
             openai_at(script.address, ""), lambda server: server.chat.completions.create(**asked), seconds=60

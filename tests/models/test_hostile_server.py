@@ -28,7 +28,7 @@ from pincite.core.models.client import stoppable
 from pincite.core.models.ollama import OllamaChat
 from pincite.core.models.ollama_embedder import OllamaEmbedder
 from pincite.core.models.openai_server import OpenAiChat, OpenAiEmbedder
-from pincite.core.models.registry import choose_engine, look_for_engines
+from pincite.core.services.registry import choose_engine, look_for_engines
 
 LIMIT_SECONDS, SLACK_SECONDS, STOP_SECONDS = 0.7, 30.0, 5.0
 ESCAPES = "\x1b]8;;http://evil.example\x07m\x1b[2J\x9b31m\u202e\r\nforged: line"

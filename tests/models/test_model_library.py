@@ -117,7 +117,7 @@ def waited_for(library: ModelLibrary, wanted: Any) -> Fetch:
     raise AssertionError(library.fetching())
 
 
-def test_each_model_is_told_with_what_it_needs(shop: Shop, tmp_path: Path) -> None:
+def test_each_model_is_listed_with_its_requirements(shop: Shop, tmp_path: Path) -> None:
     assert library_at(shop.address, tmp_path).list() == [
         KeptModel("small:1b", 7_000_000, "1B", "Q4", 4096, chats=True, loaded=True)
     ]
@@ -135,7 +135,7 @@ def test_a_fetch_tells_how_far_it_is_and_the_model_is_there_afterwards(shop: Sho
     assert [model.name for model in library.list()] == ["small:1b", "large:9b"]
 
 
-def test_a_stopped_fetch_lets_the_server_go_and_says_that_it_can_go_on(shop: Shop, tmp_path: Path) -> None:
+def test_stopped_fetch_disconnects_from_the_server_and_reports_it_can_resume(shop: Shop, tmp_path: Path) -> None:
     library = library_at(shop.address, tmp_path)
     library.fetch("large:9b")
     waited_for(library, lambda fetch: fetch.now.total)
@@ -144,7 +144,7 @@ def test_a_stopped_fetch_lets_the_server_go_and_says_that_it_can_go_on(shop: Sho
     assert shop.hung_up.wait(300), "the connection is closed"
 
 
-def test_what_goes_wrong_is_told_with_what_to_do(shop: Shop, tmp_path: Path) -> None:
+def test_errors_are_reported_with_a_remedy(shop: Shop, tmp_path: Path) -> None:
     library = library_at(shop.address, tmp_path)
     shop.refuses = "pull model manifest: no such host"
     library.fetch("large:9b")
@@ -154,7 +154,7 @@ def test_what_goes_wrong_is_told_with_what_to_do(shop: Shop, tmp_path: Path) -> 
     assert "not the name of a model" in waited_for(library, lambda f: f.name == "a b" and not f.running).error
 
 
-def test_a_removed_model_is_gone(shop: Shop, tmp_path: Path) -> None:
+def test_removed_model_is_not_listed(shop: Shop, tmp_path: Path) -> None:
     library = library_at(shop.address, tmp_path)
     assert library.list()
     library.remove("small:1b")
@@ -165,7 +165,7 @@ def test_an_address_that_nobody_allowed_is_not_asked(tmp_path: Path) -> None:
     assert library_at("http://192.0.2.7:11434", tmp_path).list() == []
 
 
-def test_a_server_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_missing_server_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailableError, match="does not answer"):
         library_at("http://127.0.0.1:9", tmp_path).list()
 

@@ -64,7 +64,7 @@ def test_the_borders_of_cells_are_read_and_places_are_those_of_the_text(shipped:
     assert said.count("") == table.count("\t")
 
 
-def test_what_answers_is_told_from_what_does_not(shipped: Reader) -> None:
+def test_text_that_answers_scores_higher_than_text_that_does_not(shipped: Reader) -> None:
     question = "What interest do overdue amounts bear?"
     there, elsewhere = shipped.read(question, [TEXT, "The harbour of Odense lies at the end of a canal."])
     assert there.answerable > elsewhere.answerable

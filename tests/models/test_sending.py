@@ -10,8 +10,8 @@ from keyring.backend import KeyringBackend
 from pincite.core.domain.errors import ModelUnavailableError, SettingsError
 from pincite.core.domain.settings import Settings
 from pincite.core.models.keys import CHAT_KEY, EMBEDDING_KEY, keep_key, key_for
-from pincite.core.models.registry import choose_engine, look_for_engines, make_embedder
-from tests.model_servers import Script, openai_stand_in
+from pincite.core.services.registry import choose_engine, look_for_engines, make_embedder
+from tests.model_servers import Script, fake_openai_server
 
 HOSTED = "https://api.example.com:443/v1"
 
@@ -83,7 +83,7 @@ def test_without_an_address_no_such_server_is_asked(tmp_path: Path) -> None:
 
 
 def test_a_server_of_ones_own_is_chosen_by_its_address(tmp_path: Path) -> None:
-    with openai_stand_in(Script()) as script:
+    with fake_openai_server(Script()) as script:
         settings = chosen(tmp_path, openai_address=script.address)
         assert look_for_engines(settings).models == ("m",)
         assert choose_engine(settings).name == "openai:m"
@@ -97,7 +97,7 @@ def test_each_key_goes_to_the_server_that_it_is_for(
     tmp_path: Path, ring: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(CHAT_KEY, "sk-chat")
-    with openai_stand_in(Script()) as chat, openai_stand_in(Script()) as vectors:
+    with fake_openai_server(Script()) as chat, fake_openai_server(Script()) as vectors:
         settings = chosen(tmp_path, openai_address=chat.address, embedding_address=vectors.address)
         look_for_engines(settings)
         make_embedder("openai:small", settings).embed(["one"])

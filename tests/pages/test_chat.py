@@ -16,10 +16,10 @@ from pincite.core.domain.documents import Document, MetadataField, MetadataSourc
 from pincite.core.domain.errors import ModelInterruptedError
 from pincite.core.domain.search import Mode
 from pincite.core.domain.turns import ReviewDecision, Turn, TurnStatus
-from pincite.core.models.registry import EngineState
 from pincite.core.services.bootstrap import Pincite
 from pincite.core.services.exports import ExportForm
 from pincite.core.services.live import LiveTurn
+from pincite.core.services.registry import EngineState
 from pincite.core.services.turns import Waiting
 from tests.graph.world import ScriptedModel
 from tests.pages.conftest import PENALTIES, SECONDS, WRONG, Ask, Screen
@@ -164,7 +164,7 @@ def test_a_question_asked_in_mid_answer_waits_and_is_then_answered(app: Pincite,
     screen.assert_sound()
 
 
-def test_a_waiting_question_that_could_not_be_asked_says_why_and_is_asked_again(app: Pincite) -> None:
+def test_waiting_question_that_failed_shows_the_reason_and_can_be_asked_again(app: Pincite) -> None:
     session = app.sessions.create()
     app.runner._waiting[session.id] = [Waiting("Which law governs it?", Mode.AUTO, "The disk is full.")]
     screen = Screen("chat", session=session.id)
@@ -219,7 +219,7 @@ def test_turning_the_pages_loses_no_mark_and_the_address_opens_the_same_page(
         ({"citation": "none.1"}, "The citation in this link was not found"),
     ],
 )
-def test_an_address_of_what_is_not_here_says_so(
+def test_address_for_missing_content_shows_a_message(
     app: Pincite, contract: Document, address: dict[str, str], told: str
 ) -> None:
     here = {"document": contract.id} if "session" not in address else {}
@@ -228,7 +228,7 @@ def test_an_address_of_what_is_not_here_says_so(
     screen.assert_sound()
 
 
-def test_dropped_files_are_told_beside_the_box_in_a_row_each(app: Pincite, samples: Path) -> None:
+def test_each_dropped_file_is_reported_in_its_own_row_next_to_the_box(app: Pincite, samples: Path) -> None:
     screen = Screen("chat")
     box = screen.test.chat_input[0]
     box.upload("notes.pdf", b"no pdf at all", "application/pdf")
@@ -267,7 +267,7 @@ def _connect(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_the_scope_says_what_is_searched_and_adding_adds(
+def test_scope_shows_what_is_searched_and_adding_extends_it(
     app: Pincite, contract: Document, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _connect(app, monkeypatch)
@@ -314,7 +314,7 @@ def test_the_sources_in_the_sidebar_are_what_is_searched(app: Pincite, contract:
     screen.assert_sound()
 
 
-def test_what_is_true_of_a_document_is_told_once_in_a_conversation(app: Pincite, contract: Document, ask: Ask) -> None:
+def test_notice_about_a_document_is_shown_once_per_conversation(app: Pincite, contract: Document, ask: Ask) -> None:
     turn = ask()
     hole, lost = f"Could not be read, so not searched: 1 of 4 pages of “{contract.name}”.", "m wrote nothing."
     again = app.runner.wait(app.runner.ask(turn.session_id, "Which law governs it?"), SECONDS).turn
@@ -444,7 +444,7 @@ def test_a_long_conversation_opens_with_its_end_and_decodes_no_turn_twice(
     screen.assert_sound()
 
 
-def test_a_flagged_answer_shows_no_percentage_beside_its_warning(
+def test_flagged_answer_shows_no_percentage_with_its_warning(
     app: Pincite, contract: Document, ask: Ask, speak: Speak
 ) -> None:
     speak(WRONG, WRONG, WRONG)
@@ -467,7 +467,9 @@ def _add(app: Pincite, number: int) -> str:
     return document.id
 
 
-def test_failed_says_why_and_offers_to_run_again(app: Pincite, contract: Document, ask: Ask, speak: Speak) -> None:
+def test_failed_answer_shows_the_reason_and_offers_to_run_again(
+    app: Pincite, contract: Document, ask: Ask, speak: Speak
+) -> None:
     speak(ModelInterruptedError("The server was lost in mid-answer.", hint="Start it again."))
     turn = ask()
     screen = Screen("chat", session=turn.session_id)
@@ -537,7 +539,7 @@ def test_a_removed_source_is_named_as_removed(app: Pincite, contract: Document, 
     screen.assert_sound()
 
 
-def test_a_question_tells_that_documents_it_was_asked_of_are_gone(
+def test_question_shows_that_its_documents_were_removed(
     app: Pincite, contract: Document, samples: Path, ask: Ask
 ) -> None:
     report = app.ingest.add(samples / "technical-report.pdf", "technical-report.pdf").document

@@ -36,7 +36,7 @@ def _locked_pdf(password: str) -> bytes:
     return bytes(pdf.output())
 
 
-def test_empty_says_what_to_do(app: Pincite) -> None:
+def test_empty_page_shows_what_to_do(app: Pincite) -> None:
     screen = Screen("documents")
     assert "No documents yet. Drop PDFs or Word files above" in screen.words()
     screen.assert_sound()
@@ -293,7 +293,7 @@ def test_documents_in_english_get_no_offer(app: Pincite, contract: Document) -> 
     assert "Not in English" not in Screen("documents").words()
 
 
-def test_hidden_text_is_said_and_shown_only_when_asked(app: Pincite) -> None:
+def test_hidden_text_is_reported_and_shown_only_on_request(app: Pincite) -> None:
     made = next(attacks(1))
     app.ingest.add(made.content, "lease.pdf")
     assert app.ingest.wait(timeout_seconds=SECONDS)

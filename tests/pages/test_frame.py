@@ -18,7 +18,7 @@ def test_every_page_module_is_registered() -> None:
     assert {page.module for page in PAGES} == modules
 
 
-def test_where_the_data_cannot_be_opened_the_navigation_stands_and_the_reason_is_told(
+def test_navigation_and_reason_are_shown_when_data_cannot_be_opened(
     app: Pincite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse() -> Pincite:

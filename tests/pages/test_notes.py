@@ -5,7 +5,7 @@ from pincite.core.services.bootstrap import Pincite
 from tests.pages.conftest import Ask, Screen
 
 
-def test_an_answers_quotations_are_pinned_and_say_when_their_source_is_gone(
+def test_answer_quotations_are_pinned_and_show_when_their_source_is_removed(
     app: Pincite, contract: Document, ask: Ask
 ) -> None:
     turn = ask()

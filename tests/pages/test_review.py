@@ -24,7 +24,7 @@ def flagged(app: Pincite, contract: Document, ask: Ask, speak: Speak) -> Turn:
     return turn
 
 
-def test_empty_says_that_nothing_waits(app: Pincite) -> None:
+def test_empty_page_shows_that_nothing_is_waiting(app: Pincite) -> None:
     screen = Screen("review")
     assert "Nothing is waiting for review." in screen.words() and "No decisions yet." in screen.words()
     screen.assert_sound()
@@ -50,7 +50,7 @@ def test_a_long_question_is_shown_whole_below_the_buttons(
     screen.assert_sound()
 
 
-def test_failed_decision_says_what_is_missing(app: Pincite, flagged: Turn) -> None:
+def test_failed_decision_shows_what_is_missing(app: Pincite, flagged: Turn) -> None:
     screen = Screen("review")
     screen.press("Edit")
     screen.test.text_area[0].set_value(" ").run()
@@ -186,7 +186,7 @@ def test_a_decision_of_another_day_is_taken_back_from_the_list(app: Pincite, fla
 
 
 @pytest.mark.parametrize("button", ["Approve", "Reject"])
-def test_the_second_of_two_tabs_is_told_and_decides_no_other_case(
+def test_second_tab_sees_the_earlier_decision_and_decides_no_other_case(
     app: Pincite, flagged: Turn, ask: Ask, speak: Speak, button: str
 ) -> None:
     speak(*[WRONG] * 3)
@@ -200,7 +200,7 @@ def test_the_second_of_two_tabs_is_told_and_decides_no_other_case(
     second.assert_sound()
 
 
-def test_the_second_tab_keeps_its_edit_of_a_case_that_was_decided(app: Pincite, flagged: Turn) -> None:
+def test_second_tab_keeps_its_edit_for_a_case_already_decided(app: Pincite, flagged: Turn) -> None:
     first, second = Screen("review"), Screen("review")
     _edit(second)
     app.reviews.discard_draft(flagged.id)

@@ -35,7 +35,7 @@ def test_working_shows_the_index_that_is_being_built(
     screen.assert_sound()
 
 
-def test_failed_change_says_why_and_changes_nothing(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_change_shows_the_reason_and_changes_nothing(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
     app.settings.current = app.settings.current.but(embedding_model="ollama:nomic-embed-text")
 
     def unreachable(name: str, *, together_with: Callable[[], None]) -> None:
@@ -50,7 +50,7 @@ def test_failed_change_says_why_and_changes_nothing(app: Pincite, monkeypatch: p
     screen.assert_sound()
 
 
-def test_an_old_index_whose_model_is_gone_is_told(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_index_with_unreachable_model_is_reported(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
     from pincite.core.store.indexes import BuildProgress
 
     def unreachable() -> bool:
@@ -80,7 +80,7 @@ def test_the_reranker_is_fetched_only_when_asked(app: Pincite) -> None:
     screen.assert_sound()
 
 
-def test_an_error_behind_a_button_is_told_on_the_page(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_after_a_button_click_is_shown_on_the_page(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(**changes: object) -> None:
         raise StorageError("The settings could not be kept.", hint="Free some space.")
 

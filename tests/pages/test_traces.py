@@ -23,7 +23,7 @@ def _drawn_graph(screen: Screen) -> str:
     return str(chart.proto.spec)
 
 
-def test_empty_says_that_answers_leave_traces(app: Pincite) -> None:
+def test_empty_page_shows_that_answers_leave_traces(app: Pincite) -> None:
     screen = Screen("traces")
     assert "Each answer leaves a trace here" in screen.words()
     screen.assert_sound()
@@ -65,7 +65,7 @@ def test_done_shows_path_plan_passages_and_claims(app: Pincite, contract: Docume
 @pytest.mark.behaviour(
     "Evaluator", "The confidence of each attempt is shown side by side, with what was wrong with it."
 )
-def test_retries_stand_side_by_side(app: Pincite, contract: Document, ask: Ask, speak: Speak) -> None:
+def test_retries_are_shown_side_by_side(app: Pincite, contract: Document, ask: Ask, speak: Speak) -> None:
     speak(WRONG, WRONG, WRONG)
     turn = ask()
     assert len(turn.attempts) > 1

@@ -57,7 +57,7 @@ def test_why_names_the_documents_that_one_question_is_put_to() -> None:
         "[a]: b",
     ],
 )
-def test_what_a_model_says_cannot_load_or_link(attack: str) -> None:
+def test_model_text_cannot_load_or_link(attack: str) -> None:
     for shown in (escape(attack), tame(attack)):
         for sign in "[]<$!":
             assert shown.count(sign) == shown.count("\\" + sign)
@@ -78,7 +78,7 @@ def test_what_a_model_says_cannot_load_or_link(attack: str) -> None:
         (r"$\rule{9em}{9em}$", r"\$\\rule{9em}{9em}\$"),
     ],
 )
-def test_formulas_of_a_model_are_drawn_where_they_only_say_something(said: str, drawn: str) -> None:
+def test_model_formulas_are_drawn_only_when_harmless(said: str, drawn: str) -> None:
     assert tame(said) == drawn
     assert "$" not in escape(said).replace("\\$", "")
 
@@ -114,7 +114,7 @@ def test_mentions_keep_their_sign() -> None:
     assert escape("@contract, ask @ once") == tame("@contract, ask @ once") == "@contract, ask @ once"
 
 
-def test_lists_tables_and_emphasis_of_a_model_survive() -> None:
+def test_lists_tables_and_emphasis_from_a_model_are_kept() -> None:
     text = "- **one**\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |"
     assert answer_markdown((AnswerPart(text),), None) == text
 
@@ -154,7 +154,7 @@ def test_no_claim_is_ticked_without_a_citation_that_was_found(citations: Any, qu
     assert "✓" not in answer_markdown((AnswerPart("It is 5 %.", citations),), verdict(claim)) + claim_line(claim)
 
 
-def test_a_claim_whose_source_is_gone_reads_so() -> None:
+def test_claim_with_removed_source_shows_that() -> None:
     claim = Claim("It is 5 %.", 0, 10, ClaimStatus.SOURCE_REMOVED, citations=(1,), quotation=QUOTED)
     shown = answer_markdown((AnswerPart("It is 5 %.", (1,)),), verdict(claim)), claim_line(claim)
     assert all("source removed" in text and "✓" not in text for text in shown)
@@ -214,7 +214,7 @@ def test_figures_of_several_documents_have_the_documents_as_columns() -> None:
     assert alone.startswith("elm.pdf:") and "|" not in alone, "one figure is no table"
 
 
-def test_quoted_rows_of_a_table_are_drawn_as_one_table() -> None:
+def test_quoted_table_rows_are_drawn_as_one_table() -> None:
     heads, row = (
         AnswerPart(text, (1,), PartKind.VERBATIM, start)
         for text, start in (("Orchard\t2024\t2025", 0), ("Hightop\t124\t131", 40))

@@ -9,9 +9,9 @@ from pincite.core.domain.documents import Block, BlockKind, Page, PageStatus
 from pincite.core.domain.ports import PdfInfo, Reranker
 from pincite.core.domain.search import SearchPlan, SearchResult
 from pincite.core.domain.settings import Settings
-from pincite.core.models.registry import make_embedder
 from pincite.core.models.rerank import BuiltInReranker
 from pincite.core.search.retriever import Retriever
+from pincite.core.services.registry import make_embedder
 from pincite.core.store.database import Database
 from pincite.core.store.indexes import Indexes
 from pincite.core.store.keywords import Fts5Index

@@ -5,11 +5,12 @@ import pytest
 from pincite.core.domain.documents import Document, DocumentStatus, MetadataField, MetadataSource, Passage
 from pincite.core.domain.search import Candidate, Reason
 from pincite.core.domain.turns import Exchange
-from pincite.core.models.utterances import leaning_of
+from pincite.core.questions.matching import DECISIVE_MATCH, kind_meant, match_documents, named_documents, with_capitals
+from pincite.core.questions.plan import in_documents, plan_question, plans_of
+from pincite.core.questions.utterances import leaning_of
 from pincite.core.search.fuse import fuse_rankings
-from pincite.core.search.matching import DECISIVE_MATCH, kind_meant, match_documents, named_documents, with_capitals
 from pincite.core.search.pack import fill_budget, keep_best, to_evidence
-from pincite.core.search.plan import in_documents, plan_question, plans_of
+from tests.questions.asking import plan_after
 
 
 def document(name: str, **metadata: str) -> Document:
@@ -98,7 +99,7 @@ def test_titles_and_authors_name_documents_too() -> None:
     assert set(match_documents("What about the weather?", (), library).values()) == {0}
 
 
-def test_floor_and_duplicates_are_left_out_and_told() -> None:
+def test_passages_below_floor_and_duplicates_are_omitted_and_reported() -> None:
     notice = "All rights reserved by the company and its affiliates worldwide"
     ranked = [candidate(notice, 0.9), candidate(notice, 0.8, page=1), candidate("other words here", 0.7, page=2)]
     kept, left_out = keep_best([*ranked, candidate("weak", 0.3, page=3)], floor=0.6, most=10)
@@ -126,7 +127,7 @@ def test_one_page_does_not_take_every_place() -> None:
     "Evidence fits into the context budget, and the trace says how many passages did not fit, were weak or "
     "repeated others.",
 )
-def test_the_budget_holds_and_what_did_not_fit_is_told() -> None:
+def test_budget_is_respected_and_omitted_passages_are_reported() -> None:
     kept = [candidate("x" * 400, 0.9), candidate("y" * 400, 0.8, page=1), candidate("z" * 400, 0.7, page=2)]
     chosen, left_out = fill_budget(kept, {}, (), context_characters=900)
     assert [item.candidate.passage.page_index for item in chosen] == [0, 1]
@@ -135,7 +136,7 @@ def test_the_budget_holds_and_what_did_not_fit_is_told() -> None:
     assert best.candidate is kept[0]
 
 
-def test_evidence_has_the_strongest_at_both_ends_with_neighbours_beside_them() -> None:
+def test_evidence_has_the_strongest_at_both_ends_with_neighbours_next_to_them() -> None:
     kept = [candidate(f"text {n}", 0.9 - n / 10, page=10 * n) for n in range(4)]
     beside = candidate("before", 0, page=9).passage, candidate("after", 0, page=11).passage
     opening = candidate("title page", 0, of="b").passage
@@ -158,7 +159,7 @@ def test_evidence_has_the_strongest_at_both_ends_with_neighbours_beside_them() -
         "narrows nothing."
     ),
 )
-def test_the_documents_that_a_question_names_are_told_by_name_and_by_year() -> None:
+def test_documents_named_in_a_question_are_found_by_name_and_year() -> None:
     library = [document(f"{name}.pdf") for name in ("marrow-2023", "marrow-2024", "tansy-2023", "tansy-2024")]
     assert named_documents("What was Tansy's net income in 2023?", library) == ("tansy-2023.pdf",)
     assert named_documents("What was Marrow's revenue in 2021?", library) == ("marrow-2023.pdf", "marrow-2024.pdf")
@@ -222,7 +223,7 @@ def test_a_question_of_documents_that_it_names_apart_is_asked_of_each_in_its_ord
     assert asked_of("What does ironing cost at the laundry?", PRICES) == [], "one name for both tells nothing apart"
     assert asked_of("What does ironing cost at Harbour?", PRICES) == []
     before = [Exchange("", "What does ironing cost at Harbour?", "Two euros.")]
-    followed = plan_question("Is it cheaper there, at Hilltop?", history=before, leaning=leaning_of)
+    followed = plan_after("Is it cheaper there, at Hilltop?", before)
     assert "Harbour" in followed.standalone_question and not in_documents(followed, PRICES).pieces
 
 
@@ -281,7 +282,7 @@ def test_a_part_that_names_no_document_is_asked_of_those_before_it() -> None:
     "A document that is named, mentioned or chosen alone brings its first three passages along, with a fifth of"
     " the room.",
 )
-def test_openings_have_their_share_of_a_full_budget() -> None:
+def test_openings_get_their_share_when_the_budget_is_full() -> None:
     kept = [candidate("x" * 900, 0.9, page=place) for place in range(6)]
     openings = [candidate("y" * 300, 0, of="b", start=place).passage for place in range(3)]
     chosen, left = fill_budget(kept, {}, openings, context_characters=5_000)

@@ -19,14 +19,14 @@ FILLER = tuple(
     "A model is told the newest exchanges that fit into a window (1,500 characters), and up to two older ones "
     "that share telling words with the question.",
 )
-def test_what_was_said_of_a_thing_long_before_is_told_again() -> None:
+def test_old_exchange_about_the_same_thing_is_included_again() -> None:
     told = conversation_for("When was the Harrow Bridge opened?", (BRIDGE, *FILLER))
     assert told.older == (BRIDGE,) and told.newest == FILLER[-len(told.newest) :]
     assert [message.text for message in told.messages[2:4]] == [BRIDGE.question, BRIDGE.answer]
     assert told.left_out == 1 + len(FILLER) - 1 - len(told.newest)
 
 
-def test_what_is_left_out_is_told_in_short_within_its_share_and_small_talk_is_not() -> None:
+def test_omitted_exchanges_are_condensed_within_their_share_except_small_talk() -> None:
     hello = Exchange("0", "Hello!", "Hello, ask me about your documents.", intent=Intent.CHAT)
     told = conversation_for("Who signed?", (hello, BRIDGE, *FILLER[:12]))
     lines = told.condensed.splitlines()
@@ -51,7 +51,7 @@ SAID = st.tuples(st.lists(WORDS, max_size=40), st.integers(10, 99_999)).map(
     "anew from what is stored of each turn.",
 )
 @given(st.lists(st.tuples(ASKED, SAID), min_size=100, max_size=100))
-def test_of_a_hundred_exchanges_each_keeps_its_question_and_its_figure(said: list[tuple[str, str]]) -> None:
+def test_each_exchange_in_a_hundred_keeps_its_question_and_figure(said: list[tuple[str, str]]) -> None:
     history = tuple(Exchange(str(number), *one) for number, one in enumerate(said))
     told = conversation_for("And who pays?", history)
     lines = told.condensed.splitlines()
@@ -61,14 +61,14 @@ def test_of_a_hundred_exchanges_each_keeps_its_question_and_its_figure(said: lis
         assert question[:40] in line and figure in line and len(line) <= MAX_ASKED + MAX_GIST + 8
 
 
-def test_of_a_last_answer_that_is_too_long_the_beginning_is_told() -> None:
+def test_last_answer_that_is_too_long_is_cut_to_its_beginning() -> None:
     long = Exchange("9", "Why?", "Because the bridge is old. " * 100)
     told = conversation_for("And why is that so?", (BRIDGE, long))
     (*_, answer) = told.messages
     assert answer.text and long.answer.startswith(answer.text) and told.left_out == 1
 
 
-def test_nothing_old_is_told_that_shares_no_word() -> None:
+def test_old_exchange_that_shares_no_word_is_not_included() -> None:
     assert conversation_for("Who signed?", (BRIDGE, *FILLER)).older == ()
     assert conversation_for("Who signed?", ()).messages == ()
 

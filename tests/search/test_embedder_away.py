@@ -12,8 +12,8 @@ from pincite.core.domain.ports import Vectors
 from pincite.core.domain.settings import Settings
 from pincite.core.domain.turns import Turn, TurnStatus
 from pincite.core.models.minilm import MiniLmEmbedder
-from pincite.core.models.registry import make_embedder
 from pincite.core.services.bootstrap import Pincite, open_pincite
+from pincite.core.services.registry import make_embedder
 from pincite.core.store.database import Database
 from pincite.core.store.indexes import Indexes
 from tests.ingest.workshop import LONG_SECONDS, make_pdf

@@ -38,6 +38,6 @@ def test_every_fact_narrows_and_the_values_of_one_widen() -> None:
     assert left() == ["a", "b", "c", "d"]
 
 
-def test_a_filter_that_leaves_nothing_says_what_there_is() -> None:
+def test_filter_with_no_match_reports_available_values() -> None:
     with pytest.raises(DocumentError, match=r"No document has company Acme Ltd; year 1999\. .*year: 2023, 2024"):
         with_facts(SHELF[:3], {"company": ["Acme Ltd"], "year": ["1999"]})

@@ -53,7 +53,7 @@ def test_one_more_ranking_that_leads_with_it_never_harms_a_passage(
 
 
 @given(ranked_candidates(), st.floats(0, 1), st.integers(1, 12), st.lists(st.sampled_from("xyz"), unique=True))
-def test_what_is_kept_is_within_every_limit_and_all_else_is_told(
+def test_kept_passages_respect_every_limit_and_all_others_are_reported(
     ranked: list[Candidate], floor: float, most: int, targets: list[str]
 ) -> None:
     kept, left_out = keep_best(ranked, floor=floor, most=most, targets=targets)

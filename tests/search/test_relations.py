@@ -63,11 +63,11 @@ def test_of_two_documents_of_one_title_neither_is_meant_unless_the_date_tells() 
         ("Compressor V10 manual.pdf", "Compressor V11 manual.pdf", False),
     ],
 )
-def test_a_later_version_of_a_name_replaces_the_earlier(older: str, newer: str, replaced: bool) -> None:
+def test_later_version_in_a_name_replaces_the_earlier_one(older: str, newer: str, replaced: bool) -> None:
     assert _related(_document(older), _document(newer)) == ([(newer, older, True)] if replaced else [])
 
 
-def test_a_replaced_number_of_a_title_alike_is_meant() -> None:
+def test_replaced_edition_number_matches_the_document_with_the_same_title() -> None:
     old = _document("x.pdf", "Dive rules, edition 3")
     said = _document("y.pdf", "Dive rules, edition 4", replaces="This edition supersedes edition 3.")
     assert _related(old, said) == [("y.pdf", "x.pdf", True)]
@@ -78,7 +78,7 @@ def test_a_replaced_number_of_a_title_alike_is_meant() -> None:
     assert _related(old, whole) == [("y.pdf", "x.pdf", True)]
 
 
-def test_what_a_person_said_names_a_document() -> None:
+def test_relation_entered_by_a_person_matches_a_document_by_name() -> None:
     amending = _document("letter.pdf", "Letter", source=BY_HAND, amends="charter")
     assert _related(CHARTER, amending) == [("letter.pdf", "charter.pdf", False)]
     assert _related(CHARTER, _document("letter.pdf", "Letter", source=BY_HAND, amends="another")) == []
@@ -99,7 +99,7 @@ def test_two_that_replace_each_other_do_neither() -> None:
     assert _related(one, _document("b.pdf", source=BY_HAND, replaces="a")) == []
 
 
-def test_the_place_of_a_number_goes_to_the_next_that_is_not_within_it() -> None:
+def test_numbered_section_extends_to_the_next_number_outside_it() -> None:
     text = "4. Fee\n4.1 The fee is 300 euro.\n4.2 It rises.\n5. Term\n5.1 One year."
     places = places_of(Passage("p", "d", 0, "1", text, 0, len(text)))
     assert {number: text[span.start : span.end].strip() for number, span in places.items()} == {

@@ -9,7 +9,7 @@ from pincite.core.domain.search import Candidate, SearchResult
 from pincite.core.domain.settings import Settings
 from pincite.core.models.rank_features import FEATURES
 from pincite.core.models.rerank import BuiltInReranker
-from pincite.core.search.plan import plan_question
+from pincite.core.questions.plan import plan_question
 from tests.search.shelf import Search, id_of, make_retriever
 
 STATEMENTS = [
@@ -52,13 +52,13 @@ def test_the_fault_is_found_by_its_number(retriever: Search) -> None:
     assert places(search(retriever, "What does error 189 mean?"))[0] == (id_of("coffee_manual.pdf"), 1)
 
 
-def test_the_words_that_occur_nowhere_are_told_of_what_was_searched(retriever: Search) -> None:
+def test_words_missing_from_the_searched_documents_are_reported(retriever: Search) -> None:
     asked = "Which tablets descale the moped?"
     assert search(retriever, asked).absent == ("moped",)
     assert search(retriever, asked, "NORTHWIND_2021_10K.pdf").absent == ("tablets", "descale", "moped")
 
 
-def test_a_ratio_is_looked_up_where_its_parts_stand(retriever: Search) -> None:
+def test_ratio_is_looked_up_on_the_pages_with_its_parts(retriever: Search) -> None:
     found = places(search(retriever, "What is the FY2021 operating cash flow ratio?", "NORTHWIND_2021_10K.pdf"))
     assert {page for _, page in found[:2]} == {2, 3}
 
@@ -128,7 +128,7 @@ class Stern(BuiltInReranker):
         return [candidate.scored(reranked=candidate.scores["reranked"] / 100) for candidate in super().rate(*given)]
 
 
-def test_each_reranker_is_held_to_its_own_floor(tmp_path: Path) -> None:
+def test_each_reranker_uses_its_own_floor(tmp_path: Path) -> None:
     documents = {"coffee_manual.pdf": DOCUMENTS["coffee_manual.pdf"]}
     plan = plan_question("What does error 189 mean?")
     built_in = make_retriever(tmp_path / "one", documents)[0].search(plan, context_characters=6000)
@@ -137,7 +137,7 @@ def test_each_reranker_is_held_to_its_own_floor(tmp_path: Path) -> None:
     assert [e.passage for e in stern.evidence] == [e.passage for e in built_in.evidence]
 
 
-def test_nothing_good_enough_is_empty_evidence(tmp_path: Path) -> None:
+def test_no_passage_above_the_floor_gives_empty_evidence(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, score_floor=1.0)
     retriever, _ = make_retriever(tmp_path, {"coffee_manual.pdf": DOCUMENTS["coffee_manual.pdf"]}, settings=settings)
     result = retriever.search(plan_question("What does error 189 mean?"), context_characters=6000)

@@ -1,7 +1,7 @@
 """What a question names by its place is found by the structure of the pages, and nowhere else."""
 
 from pincite.core.domain.documents import Block, BlockKind, Page, PageStatus
-from pincite.core.search.places import title_in, without_places
+from pincite.core.questions.places import title_in, without_places
 from pincite.core.search.stretches import is_on, numbered, pages_called, title_of, titled
 from pincite.core.text.terms import content_terms
 
@@ -61,7 +61,7 @@ def test_pages_go_by_what_is_printed_on_them_and_else_by_position() -> None:
     assert "Denmark" in pages_called(["last"], PAGES, 3)[0].text
 
 
-def test_what_is_asked_beside_the_place_is_told() -> None:
+def test_question_content_remains_after_removing_the_place() -> None:
     assert not set(content_terms(without_places("What is on page A-1?")))
     assert set(content_terms(without_places("What does section 6 say about insurance?"))) >= {"insur"}
 

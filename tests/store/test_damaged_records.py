@@ -70,7 +70,7 @@ def reviewed(app: Pincite, contract: Document, ask: Ask) -> Turn:
     return app.turns.get(turn.id)
 
 
-def test_damage_in_any_column_is_told_and_the_rest_opens(app: Pincite, reviewed: Turn) -> None:
+def test_damage_in_any_column_is_reported_and_the_rest_opens(app: Pincite, reviewed: Turn) -> None:
     rows = app.database.connection
     app.notes.pin(reviewed.session_id, reviewed.final_citations)
     for table, column in RECORDS:
@@ -84,7 +84,7 @@ def test_damage_in_any_column_is_told_and_the_rest_opens(app: Pincite, reviewed:
         rows.executemany(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", [(row[1], row[0]) for row in before])
 
 
-def test_a_turn_that_cannot_be_read_stands_beside_the_others(app: Pincite, contract: Document, ask: Ask) -> None:
+def test_unreadable_turn_is_listed_with_the_others(app: Pincite, contract: Document, ask: Ask) -> None:
     one = ask()
     session_id = one.session_id
     other = app.runner.wait(app.runner.ask(session_id, "When are invoices due?"), 300).turn
@@ -103,7 +103,7 @@ def test_a_turn_that_cannot_be_read_stands_beside_the_others(app: Pincite, contr
     assert stored == garbage
 
 
-def test_a_step_a_scope_and_a_decision_that_cannot_be_read_are_told(app: Pincite, reviewed: Turn) -> None:
+def test_unreadable_step_scope_and_decision_are_reported(app: Pincite, reviewed: Turn) -> None:
     for garbage in GARBAGE:
         damage(app, "trace_steps", "body", garbage)
         assert {step.error for step in app.turns.get(reviewed.id).trace} == {UNREADABLE_STEP}
@@ -152,7 +152,7 @@ ODD = ("Infinity", "-Infinity", "NaN", "1e999", "9" * 30, "null", "true", '"x"',
 
 
 @pytest.mark.parametrize("odd", ODD, ids=range(len(ODD)))
-def test_odd_values_in_the_small_files_are_told_or_passed_over(tmp_path: Path, odd: str) -> None:
+def test_odd_values_in_the_small_files_are_reported_or_ignored(tmp_path: Path, odd: str) -> None:
     for name, whole in (
         (STAMP, '{"id": 5, "format": 1}'),
         ("settings.json", '{"ocr": true, "ollama_model": "m", "candidates": 20, "score_floor": 0.5}'),
@@ -170,7 +170,7 @@ def test_odd_values_in_the_small_files_are_told_or_passed_over(tmp_path: Path, o
 
 
 @pytest.mark.parametrize("citations", ('["a"]', '"x"', '"{"', "1e999", "[[1]]", '[{"document_id": {"a": []}}]', "null"))
-def test_an_answer_whose_citations_are_none_keeps_nothing_from_opening(tmp_path: Path, citations: str) -> None:
+def test_answer_with_invalid_citations_does_not_prevent_opening(tmp_path: Path, citations: str) -> None:
     database = Database(tmp_path / "pincite.db")
     connection = database.connection
     connection.execute("INSERT INTO sessions (id, title, created_at, updated_at) VALUES ('s', 't', '', '')")

@@ -240,7 +240,7 @@ def test_a_database_from_another_directory_is_noticed_and_nothing_changed(librar
     assert snapshot(library.data_dir) == before
 
 
-def test_a_directory_of_a_version_to_come_is_left_alone(library: Settings) -> None:
+def test_directory_from_a_newer_version_is_left_unchanged(library: Settings) -> None:
     (library.data_dir / STAMP).write_text(json.dumps({"id": 1, "format": 99}))
     with pytest.raises(NewerDatabaseError):
         open_pincite(library)

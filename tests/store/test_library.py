@@ -151,7 +151,7 @@ def test_a_printed_name_or_the_beginning_of_an_id_leads_to_the_document(shelf: S
     assert library.find(shown(library.get(TWO).name)).id == library.find("ver\u202etrag zwei").id == TWO
 
 
-def test_metadata_is_replaced_whole_and_says_where_it_came_from(shelf: Shelf, library: Library) -> None:
+def test_metadata_is_replaced_as_a_whole_and_records_its_source(shelf: Shelf, library: Library) -> None:
     company = MetadataField("company", "ACME", MetadataSource.PDF)
     year = MetadataField("year", "2018", MetadataSource.USER)
     library.set_metadata(ONE, [company])
@@ -173,7 +173,7 @@ def test_pages_put_again_replace_the_old_ones_in_every_table(
     assert [name for name, _ in words.search("neu", document_ids=(), limit=5)] == [PASSAGE.id]
 
 
-def test_document_that_is_not_there_is_said_plainly(library: Library, settings: Settings) -> None:
+def test_missing_document_is_reported_clearly(library: Library, settings: Settings) -> None:
     with pytest.raises(UnknownDocumentError):
         library.get(ONE)
     assert library.outline(ONE) == () and library.receipts(ONE) == []

@@ -67,7 +67,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shelf]:
     made.database.close()
 
 
-def test_a_page_of_a_session_decodes_its_turns_once(shelf: Shelf) -> None:
+def test_session_page_decodes_its_turns_once(shelf: Shelf) -> None:
     shelf.decoded = 0
     first = shelf.turns.newest(shelf.session.id, 20)
     assert [turn.question for turn in first] == [f"Question {number}?" for number in range(MANY - 20, MANY)]
@@ -112,7 +112,7 @@ def test_what_was_rolled_back_is_not_remembered(shelf: Shelf) -> None:
     assert shelf.turns.without_trace(turn.id).answer == "Said."
 
 
-def test_a_deleted_turn_is_gone_from_memory_too(shelf: Shelf) -> None:
+def test_deleted_turn_is_removed_from_memory_too(shelf: Shelf) -> None:
     (turn,) = shelf.turns.newest(shelf.session.id, 1)
     shelf.sessions.delete(shelf.session.id)
     with pytest.raises(TurnError):

@@ -60,7 +60,7 @@ def test_what_an_attempt_and_its_turn_have_in_common_is_stored_once(tmp_path: Pa
     world.close()
 
 
-def test_a_turn_whose_states_were_words_is_as_it_was(tmp_path: Path) -> None:
+def test_turn_with_states_stored_as_words_reads_unchanged(tmp_path: Path) -> None:
     world = World(tmp_path, ScriptedModel(RIGHT), max_retries=0)
     turn = world.ask("What interest do overdue amounts bear?").turn
     assert turn.verdict is not None

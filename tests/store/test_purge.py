@@ -48,7 +48,7 @@ def holds_the_word(world: World) -> list[str]:
 )
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(LEAKS), min_size=3, max_size=3), st.sampled_from(QUESTIONS))
-def test_no_word_of_a_purged_document_is_left_in_later_turns(
+def test_no_word_from_a_purged_document_is_left_in_later_turns(
     tmp_path_factory: pytest.TempPathFactory, drafts: list[str], question: str
 ) -> None:
     folder: Path = tmp_path_factory.mktemp("data")
@@ -71,7 +71,7 @@ def test_no_word_of_a_purged_document_is_left_in_later_turns(
     "The trace shows which earlier questions a model was told in full, cut or in one line. What answers said is"
     " not in it, so that it goes with their documents.",
 )
-def test_a_later_answer_stays_and_its_trace_says_what_was_deleted(tmp_path: Path) -> None:
+def test_later_answer_is_kept_and_its_trace_shows_what_was_deleted(tmp_path: Path) -> None:
     with closing(opened(tmp_path, TOLD, *LEAKS[1:3])) as world:
         world.ask(f"Within how many days is the {WORD} certificate due?")
         later = world.ask("Who led the measurements in Lisbon?", document_ids=("id-report.pdf",)).turn

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pincite.core.text.questions import normalised_words
+from pincite.core.questions.wording import normalised_words
 
 ASKED = "What interest do overdue amounts bear?"
 

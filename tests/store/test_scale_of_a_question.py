@@ -15,7 +15,7 @@ from pincite.core.domain.settings import Settings
 from pincite.core.domain.turns import ReviewDecision
 from pincite.core.graph.build import build_graph, forget_runs, open_checkpointer
 from pincite.core.graph.context import Equipment
-from pincite.core.search.lexicon import users_lexicon
+from pincite.core.questions.lexicon import users_lexicon
 from pincite.core.services.reviews import Verdicts
 from pincite.core.services.settings import SettingsInForce
 from pincite.core.services.turns import TurnRunner

@@ -175,7 +175,7 @@ def test_what_failed_and_who_reviewed_is_no_markdown_in_the_export(flagged: tupl
     assert "by \\<b\\>, " in text and f"\\<i>{RIGHT}" in text
 
 
-def test_an_edit_is_cited_anew_and_shown_from_then_on(flagged: tuple[Desk, Turn], tmp_path: Path) -> None:
+def test_edit_gets_new_citations_and_is_shown_from_then_on(flagged: tuple[Desk, Turn], tmp_path: Path) -> None:
     desk, turn = flagged
     assert desk.world.turns.count_flagged() == 1
     desk.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer=RIGHT, note="read the clause", reviewer="Ada")
@@ -230,7 +230,7 @@ def test_a_similar_question_is_offered_the_reviewed_answer(flagged: tuple[Desk, 
     assert any("A similar question was reviewed" in notice and PENALTY in notice for notice in again.notices)
 
 
-def test_an_answer_that_cites_nothing_speaks_only_of_what_was_searched(flagged: tuple[Desk, Turn]) -> None:
+def test_answer_without_citations_applies_only_to_the_searched_documents(flagged: tuple[Desk, Turn]) -> None:
     desk, turn = flagged
     contract, report = EVERYTHING
     desk.world.turns.save(replace(turn, document_ids=(contract,)))
@@ -268,7 +268,7 @@ def test_a_turn_without_a_draft_cannot_be_approved(flagged: tuple[Desk, Turn]) -
 
 
 @pytest.mark.parametrize("second", list(ReviewDecision))
-def test_who_decides_second_is_told_and_changes_nothing(flagged: tuple[Desk, Turn], second: ReviewDecision) -> None:
+def test_second_decision_is_refused_and_changes_nothing(flagged: tuple[Desk, Turn], second: ReviewDecision) -> None:
     desk, turn = flagged
     desk.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer=RIGHT, reviewer="Ada")
     with pytest.raises(TurnError, match="Ada already edited this answer"):

@@ -37,7 +37,7 @@ def test_words_that_mean_the_same_lie_nearer_than_others(stored: E5File) -> None
     assert year @ jahr > year @ hund
 
 
-def test_pieces_say_where_in_the_text_they_stand(stored: E5File) -> None:
+def test_pieces_have_their_offsets_in_the_text(stored: E5File) -> None:
     text = "Die  Laufzeit\nendet am ３１. Mai"
     encoded = stored.tokenizer.encode(text, add_special_tokens=False)
     start, end = encoded.offsets[0][0], encoded.offsets[-1][1]

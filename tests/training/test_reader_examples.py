@@ -51,7 +51,7 @@ def _answer(wording: Wording, example: examples.Example) -> str:
     return wording.tokenizer.decode(list(example.ids[example.start : example.end + 1]))
 
 
-def test_span_holds_the_answer_wherever_it_stands_in_a_long_context(tmp_path: Path, wording: Wording) -> None:
+def test_span_contains_the_answer_anywhere_in_a_long_context(tmp_path: Path, wording: Wording) -> None:
     rows = [_reading(_key("train"), f"What of {n}?", LONG, f"matter {n}.") for n in (0, 77, 199)]
     _write(tmp_path, reading=rows)
     found = examples.load(tmp_path, "train", wording, seed=1)
@@ -72,7 +72,7 @@ def test_some_are_also_put_to_their_text_without_the_sentence_that_answers(tmp_p
         assert (one.start, one.end, one.bears) == (0, 0, None)
 
 
-def test_rows_of_a_table_are_also_read_as_records(tmp_path: Path, wording: Wording) -> None:
+def test_table_rows_are_also_read_as_records(tmp_path: Path, wording: Wording) -> None:
     table = [["Ship", "Length"], ["Ada", "12 m"], ["Bee", "15 m"]]
     rows = [
         {"question": f"How long is Bee, {n}?", "table": table, "text": "", "answer": ["15 m"], "answer_from": "cell",
@@ -91,7 +91,7 @@ def test_what_nothing_answers_points_at_the_first_token(tmp_path: Path, wording:
     assert (example.start, example.end, example.answerable) == (0, 0, False)
 
 
-def test_cell_of_a_table_is_found_among_equal_ones(tmp_path: Path, wording: Wording) -> None:
+def test_table_cell_is_found_among_equal_ones(tmp_path: Path, wording: Wording) -> None:
     table = [["Year", "Sales", "Costs"], *([str(2000 + n), "17", "17"] for n in range(60))]
     row = {"question": "Costs in 2041?", "table": table, "text": "", "answer": ["17"], "answer_from": "cell"}
     _write(tmp_path, tables=[{**row, "split_key": _key("train"), "cells": [[42, 2]]}])
@@ -112,7 +112,7 @@ def test_parts_share_no_document(tmp_path: Path, wording: Wording) -> None:
     assert len(parts["train"]) > len(parts["test"]) > 0
 
 
-def test_what_is_asked_of_a_passage_is_also_put_to_its_document(tmp_path: Path, wording: Wording, own: Path) -> None:
+def test_passage_questions_are_also_asked_about_the_whole_document(tmp_path: Path, wording: Wording, own: Path) -> None:
     _write(tmp_path)
     number = next(n for n in range(1, 40, 2) if examples.part_of(f"t{(n + 1) // 2}") == "train")
     asked = [{"ask": "When is rent due?", "answer": "on the third"}, {"ask": "Who cleans?", "answer": None}]
@@ -131,7 +131,7 @@ def test_what_is_asked_of_a_passage_is_also_put_to_its_document(tmp_path: Path, 
     assert examples.load(tmp_path, "test", wording, seed=1) == []
 
 
-def test_our_own_answers_stand_in_their_passages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_our_own_answers_are_in_their_passages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     with gzip.open(examples.OF_OUR_OWN, "rt", encoding="utf-8") as lines:
         passages = [json.loads(line) for line in lines]

@@ -217,13 +217,13 @@ def test_what_lets_in_leads_nowhere_else(app: RunningApp, inside: Attacker) -> N
         assert location.startswith("/") and not location.startswith(("//", "/\\")), location
 
 
-def test_a_cookie_planted_beside_ours_keeps_nobody_out(inside: Attacker) -> None:
+def test_extra_cookie_next_to_ours_locks_nobody_out(inside: Attacker) -> None:
     name = inside.cookie[1].partition("=")[0]
     for cookies in (f"{name}=x; {inside.cookie[1]}", f"{inside.cookie[1]}; {name}=x", f"a; =; {inside.cookie[1]};;"):
         assert inside.send("/", inside.host, ("Cookie", cookies)).status == 200
 
 
-def test_the_page_outside_says_how_to_open_pincite_and_repeats_nothing(inside: Attacker) -> None:
+def test_outside_page_shows_how_to_open_pincite_and_repeats_no_input(inside: Attacker) -> None:
     reply = inside.send("/<script>?a=<script>alert(1)</script>\"'&session=x", inside.host)
     page = reply.body.decode()
     assert "Run <code>pincite</code> once more" in page

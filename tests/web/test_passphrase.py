@@ -55,7 +55,7 @@ def test_one_that_can_be_guessed_is_refused_and_the_old_one_stays(tmp_path: Path
 @pytest.mark.parametrize(
     "content", ("", "{}", "[]", "null", '{"salt": "", "hash": ""}', '{"salt": 1, "hash": 2}', "\0")
 )
-def test_a_damaged_file_lets_nobody_in_and_says_so(tmp_path: Path, content: str) -> None:
+def test_damaged_file_admits_nobody_and_is_reported(tmp_path: Path, content: str) -> None:
     (tmp_path / "passphrase.json").write_text(content, encoding="utf-8")
     with pytest.raises(SettingsError, match="passphrase"):
         Passphrase(tmp_path).is_chosen()

@@ -63,7 +63,7 @@ def sign_in(attacker: Attacker, passphrase: str, *headers: tuple[str, str]) -> R
     )
 
 
-def test_it_does_not_start_without_a_passphrase_and_says_what_to_do(tmp_path: Path) -> None:
+def test_app_does_not_start_without_a_passphrase_and_prints_what_to_do(tmp_path: Path) -> None:
     command = pincite_command("--no-browser", "--port", str(free_port()), "--data-dir", tmp_path / "data")
     offline = without_network(tmp_path)
     for variables in ({"STREAMLIT_SERVER_ADDRESS": "0.0.0.0"}, {"STREAMLIT_SERVER_ALLOWED_HOSTS": NAME}):
@@ -78,7 +78,7 @@ def test_a_passphrase_that_is_too_short_is_refused(tmp_path: Path) -> None:
     assert done.returncode == 2 and "12 characters" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_no_token_stands_in_the_address_and_none_lets_in(open_to_others: RunningApp, outside: Attacker) -> None:
+def test_address_contains_no_token_and_no_token_grants_access(open_to_others: RunningApp, outside: Attacker) -> None:
     assert "token" not in open_to_others.entrance
     for given in ("", "x"):
         assert not outside.send(f"/?token={given}", outside.host).all("set-cookie")
@@ -87,7 +87,7 @@ def test_no_token_stands_in_the_address_and_none_lets_in(open_to_others: Running
     assert outside.knock(outside.host, outside.origin) == 403
 
 
-def test_the_passphrase_lets_in_to_where_one_was_going(outside: Attacker) -> None:
+def test_passphrase_redirects_to_the_requested_page(outside: Attacker) -> None:
     reply = sign_in(outside, RIGHT)
     (cookie,) = reply.all("set-cookie")
     assert reply.status == 303 and reply.all("location") == ["/documents?session=x"]

@@ -111,7 +111,7 @@ def test_stopping_the_server_closes_its_window_and_leaves_nothing_read_in_it(tmp
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the fake browser is a script")
-def test_without_such_a_browser_the_default_one_is_opened_and_that_is_said(tmp_path: Path, browsers: Path) -> None:
+def test_default_browser_is_opened_and_reported_when_no_suitable_one_exists(tmp_path: Path, browsers: Path) -> None:
     elsewhere, port = tmp_path / "elsewhere", free_port()
     opener = f"#!/bin/sh\necho \"$1\" > '{elsewhere}.new' && /bin/mv '{elsewhere}.new' '{elsewhere}'\n"
     executable(browsers / "xdg-open", opener)
@@ -145,6 +145,6 @@ def test_a_browser_from_the_snap_store_keeps_its_profile_where_it_may_write(tmp_
     assert profile_of(Path("/usr/bin/chromium"), tmp_path) == tmp_path / "window"
 
 
-def test_a_window_and_no_browser_is_a_mistake_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_window_with_no_browser_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--window", "--no-browser"]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1

@@ -17,7 +17,7 @@ class Format(Protocol):
         """Whether the file is of this format."""
 
     def save_as_pdf(self, path: Path, target: Path) -> None:
-        """Write what it says as pages; the same file gives the same pages."""
+        """Write its content as pages; the same file gives the same pages."""
 
 
 FORMATS: list[Format] = [word]

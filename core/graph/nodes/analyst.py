@@ -1,6 +1,5 @@
 """The analyst: finds the figure that a question asks for in the tables of the evidence's pages, or computes it."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -16,13 +15,13 @@ from pincite.core.figures.computing import UNWEIGHED
 from pincite.core.figures.followed import followed
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.state import TurnState, owns
-from pincite.core.search.plan import core_question
-from pincite.core.text.questions import OF_DOCUMENTS
+from pincite.core.questions.plan import core_question
+from pincite.core.questions.wording import OF_DOCUMENTS
 from pincite.core.text.stating import is_drawn, series_of, statement
 from pincite.core.text.stating import state as state_figure
 from pincite.core.text.terms import content_terms
+from pincite.core.text.years import YEAR
 
-_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 MAX_PAGES = 10
 """Number of pages whose tables are read, those of the best passages first."""
 
@@ -34,10 +33,10 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     context.progress.step("Reading tables…")
     pages = best_pages(state.evidence)
     called = {item.passage.document_id: (item.document_name, *item.called) for item in state.evidence}
-    tables = of_what_is_called(state.asked, tables_on(pages, context), called)
-    kin = {document_id: _YEAR.sub("#", name) for document_id, (name, *_) in called.items()}
+    tables = tables_of_named_documents(state.asked, tables_on(pages, context), called)
+    kin = {document_id: YEAR.sub("#", name) for document_id, (name, *_) in called.items()}
     names = [name for own in called.values() for name in own]
-    if gone_on := _gone_on(state, context, tables):
+    if gone_on := _continued_figure(state, context, tables):
         state, analysis = gone_on
     else:
         analysis = analyse(
@@ -87,7 +86,9 @@ def _rows_in(item: Evidence, table: Table) -> Iterator[TableRow]:
     yield from (TableRow(table.rows[row].groups, tuple(own), heads) for row, own in cells.items() if len(own) > 1)
 
 
-def of_what_is_called(question: str, tables: Sequence[Table], called: Mapping[str, Iterable[str]]) -> list[Table]:
+def tables_of_named_documents(
+    question: str, tables: Sequence[Table], called: Mapping[str, Iterable[str]]
+) -> list[Table]:
     """Return the tables without those of documents that lack a name with which the question means another document.
 
     A year is no such name: other years' tables are computed with.
@@ -104,12 +105,14 @@ def of_what_is_called(question: str, tables: Sequence[Table], called: Mapping[st
     return [table for table in tables if is_meant(table)]
 
 
-def _gone_on(state: TurnState, context: TurnContext, tables: Sequence[Table]) -> tuple[TurnState, Analysis] | None:
+def _continued_figure(
+    state: TurnState, context: TurnContext, tables: Sequence[Table]
+) -> tuple[TurnState, Analysis] | None:
     """Return the answer to a follow-up from the table of the last answer, with that answer's confidence."""
     last = context.history[-1].stated if context.history else None
     if last is None or last.probability is None or state.plan is None or state.plan.question == state.asked:
         return None
-    figure = followed(state.standalone, last.figures[0], tables)
+    figure = followed(state.read.text, last.figures[0], tables)
     if figure is None:
         return None
     plan = replace(state.plan, standalone_question=f"{figure.label}, {figure.column}", pieces=())

@@ -9,7 +9,7 @@ from pincite.core.domain.documents import Document, Page, Passage
 from pincite.core.domain.search import Change, Evidence, Reason
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.state import TurnState
-from pincite.core.models.utterances import Changes, changes_of
+from pincite.core.questions.utterances import Changes, changes_of
 from pincite.core.search.changes import ChangeFound, changes_on, mentions_in, names_any, places_of
 from pincite.core.search.relations import Relation, names_older, relations_among
 from pincite.core.text.sentences import split_sentences
@@ -54,13 +54,15 @@ def with_changes(state: TurnState, context: TurnContext) -> TurnState:
         returned={"changes": [" ".join(item.passage.text.split()) for item in added.values()]},
     )
     alone = all(item.replaced_by for item in numbered)
-    told = [f"{one.newer.name} replaces {one.older.name}." for of, one in whole.items() if alone or of not in replaced]
-    return replace(state, evidence=tuple(numbered), notices=tuple(dict.fromkeys([*state.notices, *told])))
+    notices = [
+        f"{one.newer.name} replaces {one.older.name}." for of, one in whole.items() if alone or of not in replaced
+    ]
+    return replace(state, evidence=tuple(numbered), notices=tuple(dict.fromkeys([*state.notices, *notices])))
 
 
 def _asks_for_older(state: TurnState, relation: Relation) -> bool:
     meant = state.plan.document_ids if state.plan else ()
-    return relation.older.id in meant or names_older(state.standalone, relation)
+    return relation.older.id in meant or names_older(state.read.text, relation)
 
 
 def _newer(

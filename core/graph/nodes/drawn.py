@@ -74,8 +74,8 @@ def with_chart(
     """Return the prose, and what is drawn behind it; where the prose declines, only the one or the other."""
     if not (prose and drawn):
         return prose or drawn
-    said = plain_text(prose)
-    if all(declines(said[one.start : one.end]) for one in split_sentences(said)):
+    text = plain_text(prose)
+    if all(declines(text[one.start : one.end]) for one in split_sentences(text)):
         return drawn if asked_for else prose
     return (*prose, AnswerPart("\n\n"), *drawn)
 

@@ -13,13 +13,16 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
+from pincite.core.answers.selection import select
+from pincite.core.answers.units import Unit
 from pincite.core.domain.answers import AnswerPart, PartKind, engine_declines
 from pincite.core.domain.codec import to_plain
 from pincite.core.domain.errors import StoppedError
 from pincite.core.domain.figures import Stated
 from pincite.core.domain.ports import AnswerRequest, AskedPiece, ChatModel
+from pincite.core.domain.presentation import MIN_ANSWER_CONFIDENCE
 from pincite.core.domain.search import Evidence, Intent, Reason, piece_score
-from pincite.core.domain.turns import MIN_ANSWER_CONFIDENCE, WRITING_FROM
+from pincite.core.domain.turns import WRITING_FROM
 from pincite.core.figures.answers import parts_of
 from pincite.core.figures.proposed import split_chart
 from pincite.core.graph.context import TurnContext
@@ -29,18 +32,16 @@ from pincite.core.graph.state import TurnState, critique_of, owns
 from pincite.core.judge.citations import CitedAnswer, cite, read_typed, renumbered
 from pincite.core.judge.claims import without_filler
 from pincite.core.models.replies import mended
-from pincite.core.models.selection import select
-from pincite.core.models.units import Unit
+from pincite.core.questions.wording import kind_of, missing_words, strange_names
 from pincite.core.search.conversation import Conversation, conversation_for
 from pincite.core.text.formulas import without_latex
 from pincite.core.text.marks import marked_text, plain_text
 from pincite.core.text.numbers import Quantity, comparable, quantities, same
 from pincite.core.text.plain import storable
-from pincite.core.text.questions import missing_words, strange_names
 from pincite.core.text.terms import content_terms
 from pincite.core.text.thinking import holds_a_closing_mark, split_thinking
 
-TOLD_FROM = 0.5
+MIN_STATED_PROBABILITY = 0.5
 """Minimum probability of a figure that is shown next to prose that does not state it."""
 MEMORY = 600
 """Characters of a condensed conversation that fit every window; a longer one takes up to half of the evidence."""
@@ -94,7 +95,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         parts = with_chart(parts, drawn, asked_for=state.draws)
     if not parts and engine.writes_prose:
         instead = "the answer stands as it was" if rewords else "the documents are quoted instead"
-        engine, silence = context.stand_in, [_silence(context, instead)]
+        engine, silence = context.stand_in, [_no_reply_notice(context, instead)]
         parts, removed = (state.reworded, 0) if rewords else _written(engine, whole, context, ())[:2]
     give_up = "The answer reached its time limit." if context.out_of_time and not (chat or state.by_code) else ""
     found = (
@@ -104,8 +105,8 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     )
     cited, evidence = renumbered(found, whole.evidence)
     writes = engine.writes_prose and not chat
-    told = list(_told_otherwise(cited.parts, request.stated)) if writes and cited.parts else []
-    otherwise = tuple(one.text for one in told)
+    differing = list(_differing_statements(cited.parts, request.stated)) if writes and cited.parts else []
+    otherwise = tuple(one.text for one in differing)
     before = [notice for notice in state.notices if notice not in state.told_otherwise]
     in_full = [item.number for item in request.evidence if item.reason is not Reason.EXCERPT]
     read = {item.number for item in request.evidence}
@@ -137,7 +138,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         give_up=give_up,
         suspect=state.suspect or bool(give_up),
         told_otherwise=otherwise,
-        other_figure=any(one.figure_differs for one in told),
+        other_figure=any(one.figure_differs for one in differing),
         notices=tuple(
             dict.fromkeys([*before, *silence, *otherwise, *filter(None, [left_out, strange]), *engine.notices])
         ),
@@ -196,13 +197,15 @@ def _counted_as_sent(request: AnswerRequest, quoted: Sequence[AnswerPart]) -> An
     The words that quoting would answer with are told where it is sure enough of them to be held against prose.
     """
     first = next((part for part in quoted if part.kind is not PartKind.NOTE), None)
-    sure = first is not None and first.kind is PartKind.HEADLINE and (first.probability or 0.0) >= TOLD_FROM
-    told = (*request.stated, first) if first and sure else request.stated
+    sure = (
+        first is not None and first.kind is PartKind.HEADLINE and (first.probability or 0.0) >= MIN_STATED_PROBABILITY
+    )
+    stated = (*request.stated, first) if first and sure else request.stated
     ordered = sorted(
         request.evidence, key=lambda item: (item.reason is not Reason.SEARCH, -item.scores.get("reranked", 0.0))
     )
-    counted, evidence = renumbered(CitedAnswer((*told, *quoted), ()), ordered)
-    return replace(request, evidence=evidence, stated=counted.parts[: len(told)])
+    counted, evidence = renumbered(CitedAnswer((*stated, *quoted), ()), ordered)
+    return replace(request, evidence=evidence, stated=counted.parts[: len(stated)])
 
 
 def _readable(whole: AnswerRequest, characters: int) -> tuple[Evidence, ...]:
@@ -242,34 +245,34 @@ def _likeliest_sentences(whole: AnswerRequest) -> list[Evidence]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Differing:
     """A sentence for people; ``figure_differs``: its quotation has another figure than the prose."""
 
     text: str
     figure_differs: bool
 
 
-def _told_otherwise(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> Iterator[_Told]:
+def _differing_statements(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> Iterator[_Differing]:
     """Yield what tables or pages state, if a model's prose has another figure, other words or none."""
-    said = without_latex(plain_text(parts))
+    prose = without_latex(plain_text(parts))
     figure = next((part for part in stated if part.kind is PartKind.FIGURE), None)
-    if figure is not None and (figure.probability or 0.0) >= TOLD_FROM:
+    if figure is not None and (figure.probability or 0.0) >= MIN_STATED_PROBABILITY:
         result = figure.text.rpartition(": ")[2]
-        given = quantities(said)
+        given = quantities(prose)
         if not any(same(one, other) or same(other, one) for one in quantities(result) for other in given):
-            differs = _figures_differ(said, result) and (figure.probability or 0.0) >= MIN_ANSWER_CONFIDENCE
-            yield _Told(f"The tables on these pages say: {figure.text}.", differs)
+            differs = _figures_differ(prose, result) and (figure.probability or 0.0) >= MIN_ANSWER_CONFIDENCE
+            yield _Differing(f"The tables on these pages say: {figure.text}.", differs)
     read = next((part for part in stated if part.kind is not PartKind.FIGURE), None)
     if read is not None:
-        differs = _figures_differ(said, read.text) and (read.probability or 0.0) >= MIN_ANSWER_CONFIDENCE
-        if differs or not frozenset(content_terms(read.text)) & frozenset(content_terms(said)):
-            yield _Told(f"The pages themselves say: “{' '.join(read.text.split())}”.", differs)
+        differs = _figures_differ(prose, read.text) and (read.probability or 0.0) >= MIN_ANSWER_CONFIDENCE
+        if differs or not frozenset(content_terms(read.text)) & frozenset(content_terms(prose)):
+            yield _Differing(f"The pages themselves say: “{' '.join(read.text.split())}”.", differs)
 
 
-def _figures_differ(said: str, read: str) -> bool:
+def _figures_differ(prose: str, read: str) -> bool:
     """Return whether prose gives figures of the same kinds as what was read, and none of that value at any scale."""
     results = [one for one in quantities(read) if one.counts]
-    given = [one for one in quantities(said) if one.counts and any(comparable(one, other) for other in results)]
+    given = [one for one in quantities(prose) if one.counts and any(comparable(one, other) for other in results)]
     return bool(given) and not any(_is_same(one, other) for one in results for other in given)
 
 
@@ -279,7 +282,7 @@ def _is_same(one: Quantity, other: Quantity) -> bool:
     return same(one, other, scales) or same(other, one, scales)
 
 
-def _silence(context: TurnContext, instead: str) -> str:
+def _no_reply_notice(context: TurnContext, instead: str) -> str:
     if context.evidence_only():
         return f"{context.model.name} was stopped, so {instead}."
     seconds = context.settings.turn_seconds
@@ -296,6 +299,7 @@ def _request(state: TurnState, context: TurnContext, conversation: Conversation)
     return AnswerRequest(
         question=state.asked,
         intent=state.intent,
+        kind=kind_of(state.asked),
         evidence=state.evidence,
         history=conversation.messages,
         critique=critique_of(state.verdict),

@@ -9,22 +9,22 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
+from pincite.core.answers.selection import select
 from pincite.core.domain.answers import AnswerPart, Citation, ClaimStatus, Form, Likeness, Verdict, form_of
 from pincite.core.domain.codec import to_plain
+from pincite.core.domain.presentation import MIN_ANSWER_CONFIDENCE
 from pincite.core.domain.search import Intent, Reason
 from pincite.core.domain.settings import Settings
-from pincite.core.domain.turns import MIN_ANSWER_CONFIDENCE
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.unread import max_denial, not_read, searched_documents
 from pincite.core.graph.state import TurnState, owns
 from pincite.core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
-from pincite.core.judge.verdict import declined_verdict, held_against_pictures, judged_question, verdict_of
-from pincite.core.models.selection import select
+from pincite.core.judge.verdict import checked_against_pictures, declined_verdict, judged_question, verdict_of
+from pincite.core.questions.wording import in_another_language, missing_words, strange_names
 from pincite.core.text.formulas import without_latex
 from pincite.core.text.marks import plain_text
 from pincite.core.text.numbers import quantities
 from pincite.core.text.orders import orders_in
-from pincite.core.text.questions import in_another_language, missing_words, strange_names
 from pincite.core.text.quotations import locate
 from pincite.core.text.sentences import split_sentences
 from pincite.core.text.terms import content_terms
@@ -84,7 +84,7 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
     context.progress.step("Checking citations…")
     settings, model = context.settings, context.model
     prose = _is_prose(state, context)
-    answered, read, says_what_is_read = _weighed(state) if prose else (None, None, False)
+    answered, read, states_what_is_read = _weighed(state) if prose else (None, None, False)
     verdict = verdict_of(
         judged_question(state.intent, state.asked),
         state.parts,
@@ -92,31 +92,35 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
         removed_markers=state.removed_markers,
         tied=state.tied,
         page_text=context.library.page_text,
-        threshold=_enough(settings),
+        threshold=_acceptance_threshold(settings),
         worked_out=[one.text for one in state.stated if one.computation],
         answered=answered,
         read=read,
-        says_what_is_read=says_what_is_read,
+        states_what_is_read=states_what_is_read,
     )
-    verdict = held_to_the_topic(state, held_against_pictures(verdict, state.citations), _enough(settings))
-    verdict = held_to_its_names(state, verdict, _enough(settings)) if prose else verdict
+    verdict = capped_by_topic(
+        state, checked_against_pictures(verdict, state.citations), _acceptance_threshold(settings)
+    )
+    verdict = capped_by_names(state, verdict, _acceptance_threshold(settings)) if prose else verdict
     if prose and state.other_figure and not verdict.declined:
         reasons = (*verdict.reasons, *state.told_otherwise)
-        verdict = replace(lowered(verdict, OF_SOMETHING_ELSE, _enough(settings)), reasons=reasons)
+        verdict = replace(lowered(verdict, OF_SOMETHING_ELSE, _acceptance_threshold(settings)), reasons=reasons)
     searched = searched_documents(state, context)
     if verdict.declined and (most := max_denial(searched, context.library)) < verdict.confidence:
-        verdict = lowered(verdict, most, _enough(settings))
-        reasons = () if verdict.accepted else declined_verdict(most, _enough(settings)).reasons
+        verdict = lowered(verdict, most, _acceptance_threshold(settings))
+        reasons = () if verdict.accepted else declined_verdict(most, _acceptance_threshold(settings)).reasons
         verdict = replace(verdict, reasons=verdict.reasons or reasons)
     if not (prose and verdict.accepted and verdict.claims) or context.out_of_time:
         return verdict
     context.progress.step(f"Asking {model.name} to check the answer…")
     reply = model.of_last_answer(critic_question(verdict.claims), CRITIC_SCHEMA)
     critique = read_critique(reply, len(verdict.claims))
-    return weigh(verdict, critique, critic=model.name, evidence=state.evidence, threshold=_enough(settings))
+    return weigh(
+        verdict, critique, critic=model.name, evidence=state.evidence, threshold=_acceptance_threshold(settings)
+    )
 
 
-def held_to_the_topic(state: TurnState, verdict: Verdict, threshold: float) -> Verdict:
+def capped_by_topic(state: TurnState, verdict: Verdict, threshold: float) -> Verdict:
     """Cap the verdict of a follow-up whose answer does not mention the topic of the previous question."""
     carried, own = (state.plan.carried, state.plan.question) if state.plan else ("", "")
     topic = frozenset(content_terms(carried)) - frozenset(content_terms(own))
@@ -131,10 +135,10 @@ def held_to_the_topic(state: TurnState, verdict: Verdict, threshold: float) -> V
     return replace(lowered(verdict, OF_SOMETHING_ELSE, threshold), reasons=reasons)
 
 
-def held_to_its_names(state: TurnState, verdict: Verdict, threshold: float) -> Verdict:
+def capped_by_names(state: TurnState, verdict: Verdict, threshold: float) -> Verdict:
     """Mark claims about a name that is in the question and in no searched passage as to be checked."""
     names = strange_names(state.asked, state.absent)
-    told = [
+    claims = [
         replace(claim, status=ClaimStatus.PARTLY_SUPPORTED, reason=missing_words(named).rstrip(".") or claim.reason)
         if claim.status is ClaimStatus.SUPPORTED and (named := [name for name in names if name in claim.text])
         else claim
@@ -142,8 +146,8 @@ def held_to_its_names(state: TurnState, verdict: Verdict, threshold: float) -> V
     ]
     return (
         verdict
-        if told == list(verdict.claims)
-        else lowered(replace(verdict, claims=tuple(told)), OF_SOMETHING_ELSE, threshold)
+        if claims == list(verdict.claims)
+        else lowered(replace(verdict, claims=tuple(claims)), OF_SOMETHING_ELSE, threshold)
     )
 
 
@@ -154,7 +158,7 @@ def lowered(verdict: Verdict, most: float, threshold: float) -> Verdict:
     return replace(verdict, confidence=confidence, accepted=accepted)
 
 
-def _enough(settings: Settings) -> float:
+def _acceptance_threshold(settings: Settings) -> float:
     """Return the minimum confidence of an accepted draft; 0 if every draft is accepted."""
     return settings.review_threshold and max(settings.review_threshold, MIN_ANSWER_CONFIDENCE)
 
@@ -216,11 +220,11 @@ def _weighed(state: TurnState) -> tuple[float | None, float | None, bool]:
 
 def _says(parts: Sequence[AnswerPart], read: str) -> bool:
     """Return whether a draft contains the words that code read, or is a part of them with all their figures."""
-    said = without_latex(plain_text(parts)).strip(" .")
-    if locate(read, said) is not None:
+    prose = without_latex(plain_text(parts)).strip(" .")
+    if locate(read, prose) is not None:
         return True
     figures = {one.value for one in quantities(read)}
-    return bool(figures) and figures == {one.value for one in quantities(said)} and locate(said, read) is not None
+    return bool(figures) and figures == {one.value for one in quantities(prose)} and locate(prose, read) is not None
 
 
 def _why_no_further(state: TurnState, context: TurnContext) -> str:

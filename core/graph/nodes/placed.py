@@ -9,13 +9,13 @@ from pincite.core.domain.search import Evidence, Intent, Reason
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.unread import max_denial
 from pincite.core.graph.state import TurnState
+from pincite.core.questions.places import without_places
+from pincite.core.questions.wording import asks_only_for, asks_openly, other_terms
 from pincite.core.search.overview import documents_meant
-from pincite.core.search.places import numbered_in, pages_in, title_in, without_places
 from pincite.core.search.stretches import Stretch, is_on, numbered, pages_called, titled, titles
-from pincite.core.text.questions import asked_beside, asks_only_for, asks_openly
 
 MAX_PLACES = 4
-MAX_BESIDE = 1
+MAX_OTHER_WORDS = 1
 """Number of content words that a question may have in addition to the place and still ask for that alone."""
 NO_SUCH_PLACE = 0.95
 """Confidence that a place does not exist if every page of all documents was read and its number is on none."""
@@ -23,11 +23,10 @@ NO_SUCH_PLACE = 0.95
 
 def placed(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState | None:
     """Return the state with the text at the place, or with the answer that there is none; None for other questions."""
-    asked = without_places(state.standalone)
-    pages, numbers = pages_in(state.standalone), numbered_in(state.standalone)
-    title = "" if pages or numbers else title_in(state.standalone)
-    beside = asked_beside(asked, _names(searched))
-    if state.attempts or not (pages or numbers or title) or len(beside) > MAX_BESIDE:
+    asked = without_places(state.read.text)
+    pages, numbers, title = state.read.pages, state.read.numbered, state.read.title
+    beside = other_terms(asked, _names(searched))
+    if state.attempts or not (pages or numbers or title) or len(beside) > MAX_OTHER_WORDS:
         return None
     context.progress.step("Looking up the place…")
     read = _read(asked, searched, context, () if numbers or title else pages)
@@ -38,7 +37,7 @@ def placed(state: TurnState, context: TurnContext, searched: Sequence[Document])
         for document_id, own in read.items()
         for stretch in [*_at(pages, numbers, own, counts[document_id]), *(titled(title, own) if title else ())]
     ]
-    if (beside and (not found or not asks_openly(state.standalone))) or (title and not found):
+    if (beside and (not found or not asks_openly(state.read.text))) or (title and not found):
         return None
     context.note(
         read={"documents": [names[document_id] for document_id in read]},
@@ -58,8 +57,8 @@ def with_places(state: TurnState, context: TurnContext, searched: Sequence[Docum
 
     Of the documents that something was found in, where it was in any; under headings, on the pages that were found.
     """
-    asked = without_places(state.standalone)
-    pages, numbers = pages_in(state.standalone), numbered_in(state.standalone)
+    asked = without_places(state.read.text)
+    pages, numbers = state.read.pages, state.read.numbered
     names = {document.id: document.name for document in searched}
     counts = {document.id: document.page_count for document in searched}
     drawn_on = {item.passage.document_id for item in state.evidence}
@@ -89,7 +88,7 @@ def with_places(state: TurnState, context: TurnContext, searched: Sequence[Docum
 def _under_headings(state: TurnState, context: TurnContext, among: Sequence[Document]) -> Iterator[Evidence]:
     """Yield the text under headings, on pages that were found, that the question or a part of it asks for alone."""
     pieces = state.plan.pieces if state.plan else ()
-    asked = [state.standalone, *(text for piece in pieces for text in piece.readings)]
+    asked = [state.read.text, *(text for piece in pieces for text in piece.readings)]
     found = {item.passage.page for item in state.evidence}
     for document in among:
         places = {at + next_one for of, at in found if of == document.id for next_one in (0, 1)}
@@ -141,8 +140,8 @@ def _nowhere(
             return None
     named = " and ".join([*(f"page {name}" for name in pages), *numbers])
     sure = min(NO_SUCH_PLACE, max_denial(searched, context.library))
-    told = AnswerPart(f"I found no {named} in these documents.", kind=PartKind.DECLINE, probability=sure)
-    return replace(state, by_code=True, parts=(told,))
+    decline = AnswerPart(f"I found no {named} in these documents.", kind=PartKind.DECLINE, probability=sure)
+    return replace(state, by_code=True, parts=(decline,))
 
 
 def _evidence(number: int, document_id: str, stretch: Stretch, name: str, title: str = "") -> Evidence:

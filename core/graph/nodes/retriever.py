@@ -18,11 +18,10 @@ from pincite.core.graph.state import TurnState, critique_of, owns
 from pincite.core.search.overview import documents_meant, overview
 from pincite.core.search.pack import evidence_of
 from pincite.core.text.plain import counted
-from pincite.core.text.questions import is_english
 
 NOTHING_NEW = "Searching further found nothing new."
 SHOWN_PER_STAGE = 40
-SHOWN_NEAREST = 3
+MAX_NEAREST_SHOWN = 3
 
 
 @owns("plan", "intent", "evidence", "nearest", "absent", "parts", "notices", "by_code", "give_up")
@@ -74,14 +73,14 @@ def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]
         state,
         evidence=result.evidence,
         nearest=() if result.evidence else _nearest(result, {document.id: document for document in searched}),
-        absent=() if holes or state.draws or not is_english(state.standalone) else result.absent,
+        absent=() if holes or state.draws or not state.read.english else result.absent,
         notices=tuple(dict.fromkeys([*state.notices, *result.notices, *holes])),
     )
 
 
 def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
     """Return the state with passages that represent whole documents, for a question about these."""
-    meant = documents_meant(state.standalone, searched)
+    meant = documents_meant(state.read.text, searched)
     context.progress.step(f"Looking through {counted(len(meant), 'document')}…")
     evidence = overview(meant, context.library, context_characters=context.model.readable_characters)
     notices = [*state.notices, *holes_of(meant, context.library, {document.id for document in meant})]
@@ -102,8 +101,8 @@ def _repeats(state: TurnState, context: TurnContext) -> bool:
     *_, before, last = (None, *state.attempts)
     if {item.passage.id for item in state.evidence} != {item.passage.id for item in last.evidence}:
         return False
-    told = critique_of(before.verdict if before else None)
-    return not context.model.writes_prose or critique_of(last.verdict) == told
+    critique = critique_of(before.verdict if before else None)
+    return not context.model.writes_prose or critique_of(last.verdict) == critique
 
 
 def after_retriever(state: TurnState) -> Literal["analyst", "generator", "judge", "review"]:
@@ -154,5 +153,5 @@ def _nearest(result: SearchResult, documents: Mapping[str, Document]) -> tuple[E
     ranked = result.rankings.get("reranked") or result.rankings.get("fused") or ()
     return tuple(
         evidence_of(number, found, documents, Reason.BELOW_FLOOR)
-        for number, found in enumerate(ranked[:SHOWN_NEAREST], start=1)
+        for number, found in enumerate(ranked[:MAX_NEAREST_SHOWN], start=1)
     )

@@ -7,18 +7,18 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
+from pincite.core.answers.quoting import chance_of_answer
+from pincite.core.answers.relevant import as_passages
 from pincite.core.domain.answers import AnswerPart, Attempt, ClaimStatus, Form, PartKind, Verdict, form_of, is_prose
-from pincite.core.domain.turns import MIN_ANSWER_CONFIDENCE
+from pincite.core.domain.presentation import MIN_ANSWER_CONFIDENCE
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.retriever import evidence_line
 from pincite.core.graph.nodes.unread import max_denial, not_read, searched_documents
 from pincite.core.graph.state import TurnState, owns
 from pincite.core.judge.citations import cite
 from pincite.core.judge.verdict import declined_verdict
-from pincite.core.models.quoting import chance_of_answer
-from pincite.core.models.relevant import as_passages
+from pincite.core.questions.wording import NOT_FOUND, missing_words
 from pincite.core.text.marks import marked_text
-from pincite.core.text.questions import NOT_FOUND, missing_words
 from pincite.core.text.stating import is_drawn
 
 NOTHING_FOUND_REASON = "No passage was found to answer the question."

@@ -1,6 +1,6 @@
 """The rewriter: make a search plan from the question and its conversation; on a retry, add what was missing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -8,15 +8,15 @@ from langgraph.runtime import Runtime
 
 from pincite.core.domain.codec import to_plain
 from pincite.core.domain.search import SearchPlan
-from pincite.core.figures.asked import years_compared_with
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.wider import MAX_TEXT_LENGTH, WORDED, worded_otherwise
 from pincite.core.graph.state import TurnState, owns
-from pincite.core.models.replacements import with_replacement
-from pincite.core.models.utterances import asks_of_each, leaning_of
-from pincite.core.search.follow_up import Leaning, without_opening
-from pincite.core.search.matching import kind_meant, named_documents, only_names
-from pincite.core.search.plan import in_documents, plan_question
+from pincite.core.questions.follow_up import without_opening
+from pincite.core.questions.matching import kind_meant, named_documents
+from pincite.core.questions.operations import years_compared_with
+from pincite.core.questions.plan import in_documents, plan_question
+from pincite.core.questions.reading import leaning_in, read_question
+from pincite.core.questions.utterances import asks_of_each, leaning_of
 from pincite.core.text.foreign import in_line
 from pincite.core.text.prompts import PROMPTS
 from pincite.core.text.terms import content_terms, words
@@ -28,13 +28,16 @@ STANDALONE_SCHEMA: Mapping[str, Any] = {
 }
 
 
-@owns("plan", "attempt")
+@owns("plan", "attempt", "reading")
 def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Plan the search; ``attempt`` counts up once the judge has seen a draft, and no retry looks for a gap again.
 
     The first retry also looks for what a language model words otherwise, where the first search did not.
     """
     context = runtime.context
+    if state.reading is None:  # a turn that an earlier version began: it stored no reading
+        reading = read_question(state.question, context.history, context.documents, context.opening)
+        state = replace(state, reading=reading)
     attempt = len(state.attempts)
     if attempt:
         context.progress.step(f"Looking again, attempt {attempt + 1}…")
@@ -44,43 +47,38 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     wordings = worded_otherwise([state.asked], context) if attempt == 1 and not worded else []
     sought = (*filter(None, [state.hint]), *gaps, *wordings)
     plan = plan_question(
-        state.standalone,
-        history=context.history,
+        state.read,
         gaps=sought,
         attempt=attempt,
         lexicon=context.lexicon,
-        leaning=leaning_in(state.targets, context),
-        replacing=with_replacement,
+        leaning=leaning_in(context.documents, state.read.mentioned),
     )
     if plan.carried and context.model.writes_prose and (text := _alone(state, plan, context)):
         alone = plan_question(text, gaps=sought, attempt=attempt, lexicon=context.lexicon)
         note = f"{context.model.name} worded the question so that it stands alone."
         readings = (*plan.sub_queries[:1], *plan.readings)
         plan = replace(alone, question=plan.question, readings=readings, notes=(*plan.notes, *alone.notes, note))
-    called = not (state.targets or state.everywhere)
+    mentioned = state.read.mentioned
+    called = not (mentioned or state.everywhere)
     documents = context.documents
     scope = [one for one in documents if not state.document_ids or one.id in state.document_ids]
     # what others say of what is called by name is no answer to it; a retry asks for sure names
-    said = (plan.question, plan.standalone_question) if plan.carried else (plan.standalone_question,)
+    texts = (plan.question, plan.standalone_question) if plan.carried else (plan.standalone_question,)
     by_name = (
-        named_documents(text, scope, surely=attempt > 0, beside=years_compared_with(text)) for text in said if called
+        named_documents(text, scope, surely=attempt > 0, beside=years_compared_with(text)) for text in texts if called
     )
     named = next(filter(None, by_name), ())
     if called and not named and not attempt:
         named = kind_meant(plan.standalone_question, scope)
-    plan = replace(plan, document_ids=state.targets or named)
+    plan = replace(plan, document_ids=mentioned or named)
     each = called and not named and asks_of_each(plan.standalone_question)
-    targets = tuple(one.id for one in scope) if each else state.targets
+    targets = tuple(one.id for one in scope) if each else mentioned
     if not state.everywhere:
         plan = in_documents(
-            plan, documents if state.targets else scope, targets=targets, surely=attempt > 0, leaning=leaning_of
+            plan, documents if mentioned else scope, targets=targets, surely=attempt > 0, leaning=leaning_of
         )
     context.note(
-        read={
-            "question": state.standalone,
-            "questions before": [one.question for one in context.history],
-            "gaps": gaps,
-        },
+        read={"question": state.read.text, "questions before": [one.question for one in context.history], "gaps": gaps},
         decided={
             "attempt": attempt,
             "because": list(plan.notes),
@@ -103,22 +101,10 @@ def _alone(state: TurnState, plan: SearchPlan, context: TurnContext) -> str:
         return first.standalone_question if first and not first.carried else ""
     content = f"Before: {in_line(plan.carried)}\nNow: {in_line(plan.question)}"
     reply = context.model.structured(PROMPTS["standalone"], content, STANDALONE_SCHEMA)
-    said = " ".join(str(reply["question"]).split()) if reply else ""
-    worded = frozenset(map(str.casefold, words(said)))
+    rewording = " ".join(str(reply["question"]).split()) if reply else ""
+    worded = frozenset(map(str.casefold, words(rewording)))
     own = frozenset(map(str.casefold, words(without_opening(plan.question))))
-    told = set(content_terms(said))
-    keeps = bool(own) and own <= worded and bool(told) and told <= set(content_terms(plan.standalone_question))
+    terms = set(content_terms(rewording))
+    keeps = bool(own) and own <= worded and bool(terms) and terms <= set(content_terms(plan.standalone_question))
     repeats = worded == frozenset(map(str.casefold, words(plan.carried)))
-    return said if keeps and not repeats and len(said) <= MAX_TEXT_LENGTH else ""
-
-
-def leaning_in(targets: Sequence[str], context: TurnContext) -> Leaning:
-    """Return a function for the probability that a question needs the one before it; 0 if it names its document."""
-
-    def leaning(question: str) -> float:
-        mentioned = [one for one in context.documents if one.id in targets]
-        ids = named_documents(question, context.documents, surely=True)
-        named = [*mentioned, *(one for one in context.documents if one.id in ids)]
-        return 0.0 if named and not only_names(question, named) else leaning_of(question)
-
-    return leaning
+    return rewording if keeps and not repeats and len(rewording) <= MAX_TEXT_LENGTH else ""

@@ -1,37 +1,29 @@
 """The router: does the question go to the documents, and to which? By rule, by what it reads like, then by a probe."""
 
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from itertools import islice
 from typing import Any, Literal
 
 from langgraph.runtime import Runtime
 
+from pincite.core.answers.quoting import MIN_ANSWERED, chance_of_answer
 from pincite.core.domain.answers import AnswerPart, Citation
-from pincite.core.domain.documents import NO_DOCUMENTS, Document, bare_name, comparable
+from pincite.core.domain.documents import NO_DOCUMENTS, Document, bare_name
 from pincite.core.domain.errors import TurnError
+from pincite.core.domain.questions import Question, Wish
 from pincite.core.domain.search import Intent, Mode, SearchResult
 from pincite.core.domain.turns import NO_DOCUMENT, Turn
 from pincite.core.graph.about import about_answer, about_conversation, about_library, about_program
 from pincite.core.graph.context import TurnContext
-from pincite.core.graph.nodes.rewriter import leaning_in
 from pincite.core.graph.nodes.unread import holes_of
 from pincite.core.graph.state import TurnState, owns
-from pincite.core.models.quoting import MIN_ANSWERED, chance_of_answer
-from pincite.core.models.replacements import with_replacement
-from pincite.core.models.utterances import Wish, wish_of, wishes_of
-from pincite.core.search.follow_up import read_after
-from pincite.core.search.matching import with_capitals
+from pincite.core.questions.plan import plan_question
+from pincite.core.questions.reading import CERTAIN, read_question
+from pincite.core.questions.utterances import wish_of, wishes_of
+from pincite.core.questions.wording import other_terms
 from pincite.core.search.nearness import Nearness, nearness_of
-from pincite.core.search.places import numbered_in, pages_in
-from pincite.core.search.plan import plan_question
 from pincite.core.text.foreign import in_line
 from pincite.core.text.prompts import PROMPTS
-from pincite.core.text.questions import asked_beside
-from pincite.core.text.sentences import split_sentences
 
 NEEDS_A_MODEL = (
     "Writing an answer in another form needs a language model, and none is connected. The answer is above; connect a "
@@ -47,15 +39,10 @@ INTENT_SCHEMA: Mapping[str, Any] = {
     "properties": {"needs": {"type": "string", "enum": ["documents", "chat"]}},
     "required": ["needs"],
 }
-MAX_MENTIONS, MAX_NAMES = 20, 20
-MAX_NAME_LENGTH = 300
-OPENING_PASSAGES = 4
-_BEGINS_QUESTION = re.compile(r"[\s,;:]{1,20}+(?!(?:and|or|vs|versus|und|oder|et|ou|y|o)\b|&)\w", re.IGNORECASE)
+MAX_NAMES = 20
 MIN_WISH_PROBABILITY = 0.75
 """Minimum probability of a wish. Less likely messages about the program or the library are searched; less likely small
 talk is searched if it is near the documents."""
-CERTAIN = 0.99
-"""The same for a message with a topic that documents may have."""
 _READS_LIKE = {
     Wish.CHAT: "small talk or a request that no document answers",
     Wish.PROGRAM: "a question about the program",
@@ -69,28 +56,14 @@ _READS_LIKE = {
 _INTENTS = {Wish.CHAT: Intent.CHAT, Wish.PROGRAM: Intent.ABOUT, Wish.LIBRARY: Intent.ABOUT}
 
 
-@owns(
-    "intent",
-    "standalone",
-    "draws",
-    "targets",
-    "notices",
-    "reworded",
-    "reused_from",
-    "evidence",
-    "parts",
-    "citations",
-    "verdict",
-)
+@owns("intent", "reading", "notices", "reworded", "reused_from", "evidence", "parts", "citations", "verdict")
 def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Decide the intent, resolve @mentions, and look for a reviewed answer to the question."""
     context = runtime.context
     context.progress.step("Reading the question…")
     documents = context.documents
-    text, mentioned, notices = resolve_mentions(state.question, documents)
-    text = without_greeting(text)
-    as_named = partial(with_capitals, documents=documents, opening=lambda id_: _opening(id_, context))
-    text, named = as_named(text), as_named(text.lower()) != text.lower()
+    question = read_question(state.question, context.history, documents, context.opening)
+    mentioned, notices, wish = question.mentioned, question.notices, question.wish
     scope = mentioned or state.document_ids
     in_scope = [document for document in documents if not scope or document.id in scope]
     context.note(read={"question": state.question, "mode": state.mode, "documents": [d.name for d in in_scope]})
@@ -103,50 +76,49 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     if not mentioned and (gone := len(set(scope)) - len(in_scope)) > 0:
         notices = (*notices, f"No longer in the library: {gone} of the {len(set(scope))} chosen documents.")
 
-    if state.mode is not Mode.CHAT and not mentioned and (said := about_conversation(text, context.history)):
+    state = replace(state, reading=question, notices=notices)
+    if state.mode is not Mode.CHAT and not mentioned and (said := about_conversation(question.text, context.history)):
         context.note(decided={"intent": Intent.ABOUT, "because": "it asks what was said before"})
-        return replace(state, intent=Intent.ABOUT, standalone=text, notices=notices, parts=(AnswerPart(said),))
-    wish, sure = wish_of(text)
+        return replace(state, intent=Intent.ABOUT, parts=(AnswerPart(said),))
     about_last = (
         wish in (Wish.SOURCE, Wish.REWORD)
-        and sure >= MIN_WISH_PROBABILITY
+        and question.wish_probability >= MIN_WISH_PROBABILITY
         and state.mode is not Mode.CHAT
         and not mentioned
     )
     if about_last and (last := context.last_answer()):
-        context.note(decided={"because": f"it reads like {_READS_LIKE[wish]}, {sure:.0%} sure", "of": last.id})
-        return _of_last_answer(replace(state, standalone=text, notices=notices), wish, last, context)
+        why = f"it reads like {_READS_LIKE[wish]}, {question.wish_probability:.0%} sure"
+        context.note(decided={"because": why, "of": last.id})
+        return _of_last_answer(state, wish, last, context)
     if about_last and context.history and context.history[-1].intent is Intent.CHAT:
         context.note(decided={"intent": Intent.CHAT, "because": "it is about the small talk before it"})
-        return replace(state, intent=Intent.CHAT, standalone=text, notices=notices)
-    intent, why = _by_rule(text, state.mode, mentioned, in_scope)
-    wish = Wish.DOCUMENTS
+        return replace(state, intent=Intent.CHAT)
+    intent, why = _by_rule(question, state.mode, in_scope)
+    about = Wish.DOCUMENTS
     if intent is None:
-        intent, why, wish = _by_wish(text, in_scope, named=named)
+        intent, why, about = _by_wish(question, in_scope)
     if intent not in (Intent.CHAT, Intent.ABOUT) and not any(document.searchable for document in in_scope):
         raise _nothing_to_search(in_scope)
     if intent is None:
-        intent, why = _by_probe(text, wish, state, context)
-    elif _may_be_of_none(text, intent, state, context) and not (mentioned or named):
-        intent, why = _by_distance(text, state, context)
+        intent, why = _by_probe(question, about, state, context)
+    elif _may_be_of_none(question, intent, state, context):
+        intent, why = _by_distance(question.text, state, context)
         notices = (*notices, NO_DOCUMENT) if intent is Intent.CHAT else notices
-    routed = replace(
-        state, intent=intent, standalone=text, draws=wish_of(text)[0] is Wish.CHART, targets=mentioned, notices=notices
-    )
+    routed = replace(state, intent=intent, notices=notices)
     context.note(
         decided={
             "intent": intent,
             "because": why,
+            "kind": question.kind,
             "draws": routed.draws,
             "mentioned": [d.name for d in documents if d.id in mentioned],
         }
     )
     if intent is Intent.ABOUT:
-        return replace(routed, parts=(AnswerPart(_about(wish, in_scope, context)),))
-    leans_on_history = read_after(text, context.history, leaning_in(mentioned, context)).standalone != text
-    if intent is Intent.CHAT or leans_on_history or state.fresh:
+        return replace(routed, parts=(AnswerPart(_about(about, in_scope, context)),))
+    if intent is Intent.CHAT or question.leans or state.fresh:
         return routed
-    recalled = context.recall(text, [document.id for document in in_scope])
+    recalled = context.recall(question.text, [document.id for document in in_scope])
     if recalled is None:
         return routed
     if not recalled.same:
@@ -167,28 +139,24 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
 
 def _of_last_answer(state: TurnState, wish: Wish, last: Turn, context: TurnContext) -> TurnState:
     """Report the sources of the last answer, or have a language model rewrite it from the same passages."""
-    told = replace(state, intent=Intent.LAST_ANSWER)
+    answered = replace(state, intent=Intent.LAST_ANSWER)
     there = {document.id for document in context.documents}
     cited = last.final_citations
-    if any(one.document_id not in there or not _still_says(one, context) for one in cited):
-        return replace(told, parts=(AnswerPart(SOURCE_CHANGED),))
+    if any(one.document_id not in there or not _still_contains(one, context) for one in cited):
+        return replace(answered, parts=(AnswerPart(SOURCE_CHANGED),))
     if wish is Wish.SOURCE:
-        return replace(told, parts=about_answer(last), citations=cited, evidence=last.evidence if cited else ())
+        return replace(answered, parts=about_answer(last), citations=cited, evidence=last.evidence if cited else ())
     if not context.model.writes_prose:
-        return replace(told, parts=(AnswerPart(NEEDS_A_MODEL),))
+        return replace(answered, parts=(AnswerPart(NEEDS_A_MODEL),))
     numbers = {number for part in last.final_parts for number in part.numbers}
     evidence = tuple(one for one in last.evidence if one.number in numbers and one.passage.document_id in there)
     if not cited or len(evidence) < len(numbers):
-        return replace(told, parts=(AnswerPart(NOTHING_TO_REWORD),))
+        return replace(answered, parts=(AnswerPart(NOTHING_TO_REWORD),))
     return replace(state, intent=Intent.REWORD, reworded=last.final_parts, evidence=evidence)
 
 
-def _still_says(one: Citation, context: TurnContext) -> bool:
+def _still_contains(one: Citation, context: TurnContext) -> bool:
     return context.library.page_text(*one.page)[one.start : one.end] == one.quotation
-
-
-def _opening(document_id: str, context: TurnContext) -> str:
-    return " ".join(passage.text for passage in context.library.opening_passages(document_id, OPENING_PASSAGES))
 
 
 def after_router(state: TurnState) -> Literal["rewriter", "generator", "__end__"]:
@@ -197,78 +165,8 @@ def after_router(state: TurnState) -> Literal["rewriter", "generator", "__end__"
     return "generator" if state.intent in (Intent.CHAT, Intent.REWORD) else "rewriter"
 
 
-def resolve_mentions(question: str, documents: Sequence[Document]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return the question with plain names for @mentions, the ids of the documents meant, and notices.
-
-    Names may hold spaces: the longest that fits wins, with or without its ending, in any case, also in quotes. A part
-    of a name will do where only one document has it. A mention that opens the question only says where to look.
-    """
-    question = unicodedata.normalize("NFC", question)
-    names: dict[str, str] = {}
-    for document in documents:
-        for name in (document.name, bare_name(document.name)):
-            names.setdefault(comparable(name), document.id)
-    found: list[str] = []
-    notices: list[str] = []
-    pieces: list[str] = []
-    position = 0
-    for at in islice(re.finditer(r"(?<![\w.])@(?=\S)", question), MAX_MENTIONS):
-        if at.start() < position:
-            continue
-        rest = question[at.end() : at.end() + MAX_NAME_LENGTH]
-        quoted = re.match(r"[\"“'‘]([^\"”'’]{1,300})[\"”'’]", rest)
-        name = quoted.group(1) if quoted else _longest_name(rest, names)
-        pieces.append(question[position : at.start()])
-        position = at.end()
-        name = name or re.split(r"[\s,;:?!]", rest, maxsplit=1)[0]
-        identity = names.get(comparable(name))
-        if identity is None:
-            like = [document for document in documents if _is_part(name, document.name)]
-            if len(like) == 1:
-                identity = like[0].id
-                notices.append(f"“@{name}” was taken to mean “{like[0].name}”.")
-            else:
-                others = "; several documents have it in their name" if like else ""
-                notices.append(f"No document here is called “{name}”{others}.")
-        if identity is not None:
-            found.append(identity)
-            position = at.end() + (quoted.end() if quoted else len(name))
-            if "".join(pieces).strip() or not _BEGINS_QUESTION.match(question, position):
-                pieces.append(bare_name(name))
-    text = " ".join("".join([*pieces, question[position:]]).split()).lstrip(",;: ")
-    return text, tuple(dict.fromkeys(found)), tuple(notices)
-
-
-def _is_part(part: str, name: str) -> bool:
-    """Return whether a text is at least two letters or figures with which a word of the name begins."""
-    part = part.rstrip(".")
-    return len(part) > 1 and re.search(rf"(?<![^\W_]){re.escape(part)}", name, re.IGNORECASE) is not None
-
-
-def _longest_name(rest: str, names: dict[str, str]) -> str:
-    for name in sorted(names, key=len, reverse=True):
-        following = rest[len(name) : len(name) + 1]
-        if rest[: len(name)].casefold() == name and not (following.isalnum() or following == "_"):
-            return rest[: len(name)]
-    return ""
-
-
-def without_greeting(text: str) -> str:
-    """Return the question without the sentences before it that are small talk: "Hello! Can you help me? …"."""
-    sentences = [text[span.start : span.end] for span in split_sentences(text)]
-    begins = 0
-    while begins < len(sentences) - 1:
-        wish, sure = wish_of(sentences[begins])
-        if wish not in (Wish.CHAT, Wish.PROGRAM) or sure < CERTAIN:
-            break
-        begins += 1
-    about_documents = bool(begins) and wish_of(sentences[begins])[0] is Wish.DOCUMENTS
-    return " ".join(sentences[begins:]) if about_documents else text
-
-
-def _by_rule(
-    text: str, mode: Mode, mentioned: Sequence[str], documents: Sequence[Document]
-) -> tuple[Intent | None, str]:
+def _by_rule(question: Question, mode: Mode, documents: Sequence[Document]) -> tuple[Intent | None, str]:
+    text, mentioned = question.text, question.mentioned
     if mode is Mode.CHAT and not mentioned:
         return Intent.CHAT, "the mode is chat"
     if mentioned or mode is Mode.DOCUMENTS:
@@ -283,25 +181,29 @@ def _by_rule(
     return None, ""
 
 
-def _by_wish(text: str, documents: Sequence[Document], *, named: bool = False) -> tuple[Intent | None, str, Wish]:
+def _by_wish(question: Question, documents: Sequence[Document]) -> tuple[Intent | None, str, Wish]:
     """Return the intent; None if it may as well be about the documents, which are then probed."""
-    if pages_in(text) or numbered_in(text):
+    if question.names_place:
         return Intent.DOCUMENT_SEARCH, "it names a page or a section", Wish.DOCUMENTS
-    wish, sure = wish_of(text)
-    told = f"it reads like {_READS_LIKE[wish]}, {sure:.0%} sure"
-    if wish is Wish.OVERVIEW and sure >= MIN_WISH_PROBABILITY:
-        return Intent.SURVEY, told, wish
+    text, wish = question.text, question.wish
+    reason = f"it reads like {_READS_LIKE[wish]}, {question.wish_probability:.0%} sure"
+    if wish is Wish.OVERVIEW and question.wish_probability >= MIN_WISH_PROBABILITY:
+        return Intent.SURVEY, reason, wish
     # "are you a robot?" may be small talk or about the program, and in neither case is it in the documents
     sure = sum(wishes_of(text)[other] for other in _INTENTS)
     if wish not in _INTENTS or (wish is not Wish.CHAT and sure < MIN_WISH_PROBABILITY):
-        return Intent.DOCUMENT_SEARCH, told, Wish.DOCUMENTS
+        return Intent.DOCUMENT_SEARCH, reason, Wish.DOCUMENTS
     # small talk names no document: "And Bexton?" asks the one of that name
-    topic = asked_beside(text, "") if wish is Wish.CHAT else _topic(text, documents)
+    topic = other_terms(text, "") if wish is Wish.CHAT else _topic(text, documents)
     may_be_of_documents = any(document.searchable for document in documents) and bool(topic)
-    if wish is Wish.CHAT and named:
+    if wish is Wish.CHAT and question.names_document:
         return Intent.DOCUMENT_SEARCH, "it names a document", Wish.DOCUMENTS
     # "With what sign does every message close?" reads like one about the program, though less so than those that are
-    return (_INTENTS[wish] if sure >= (CERTAIN if may_be_of_documents else MIN_WISH_PROBABILITY) else None), told, wish
+    return (
+        (_INTENTS[wish] if sure >= (CERTAIN if may_be_of_documents else MIN_WISH_PROBABILITY) else None),
+        reason,
+        wish,
+    )
 
 
 def _nothing_to_search(documents: Sequence[Document]) -> TurnError:
@@ -316,31 +218,32 @@ def _nothing_to_search(documents: Sequence[Document]) -> TurnError:
 
 def _topic(text: str, documents: Sequence[Document]) -> set[str]:
     """Return the terms of a question other than documents, their names and their kinds."""
-    return asked_beside(text, " ".join(document.words_of_facts for document in documents))
+    return other_terms(text, " ".join(document.words_of_facts for document in documents))
 
 
-def _by_probe(text: str, wish: Wish, state: TurnState, context: TurnContext) -> tuple[Intent, str]:
+def _by_probe(question: Question, wish: Wish, state: TurnState, context: TurnContext) -> tuple[Intent, str]:
     """Return the intent by whether the documents answer the message, read after the previous question."""
-    asked = read_after(text, context.history, leaning_in((), context), with_replacement).standalone
-    if asked != text and wish_of(asked)[0] is Wish.DOCUMENTS:
+    text, asked = question.text, question.read.standalone
+    if question.leans and wish_of(asked)[0] is Wish.DOCUMENTS:
         return Intent.DOCUMENT_SEARCH, f"with the question before it, it reads like {_READS_LIKE[Wish.DOCUMENTS]}"
     probed = _probed(asked, state, context)
     found, near = probed.evidence, nearness_of(asked, probed)
-    if near is not Nearness.FAR and found and chance_of_answer(asked, found) >= (MIN_ANSWERED + wish_of(text)[1]) / 2:
+    probability = question.wish_probability
+    if near is not Nearness.FAR and found and chance_of_answer(asked, found) >= (MIN_ANSWERED + probability) / 2:
         return Intent.DOCUMENT_SEARCH, f"a search found {found[0].document_name}, page {found[0].passage.page_label}"
-    if near is Nearness.BETWEEN and context.model.writes_prose and wish_of(text)[1] < MIN_WISH_PROBABILITY:
+    if near is Nearness.BETWEEN and context.model.writes_prose and probability < MIN_WISH_PROBABILITY:
         reply = context.model.structured(PROMPTS["intent"], text, INTENT_SCHEMA)
         chat = reply is not None and reply.get("needs") == "chat"
         return (_INTENTS[wish] if chat else Intent.DOCUMENT_SEARCH), f"{context.model.name} said so"
     return _INTENTS[wish], "a search of the documents found nothing like it"
 
 
-def _may_be_of_none(text: str, intent: Intent, state: TurnState, context: TurnContext) -> bool:
+def _may_be_of_none(question: Question, intent: Intent, state: TurnState, context: TurnContext) -> bool:
     """Return whether a model may answer without documents: the question stands alone and the mode allows it."""
     free = state.mode is Mode.AUTO and not (state.alone or state.everywhere or state.hint)
-    asks = intent is Intent.DOCUMENT_SEARCH and wish_of(text)[0] is Wish.DOCUMENTS
-    alone = read_after(text, context.history, leaning_in((), context)).standalone == text
-    return context.model.writes_prose and free and asks and alone and not (pages_in(text) or numbered_in(text))
+    asks = intent is Intent.DOCUMENT_SEARCH and question.wish is Wish.DOCUMENTS
+    names = question.mentioned or question.names_document or question.names_place
+    return context.model.writes_prose and free and asks and not (question.leans or names)
 
 
 def _by_distance(text: str, state: TurnState, context: TurnContext) -> tuple[Intent, str]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from pincite.core.domain.documents import Document, DocumentStatus
-from pincite.core.domain.turns import MAX_UNSURE_DECLINE, UNREAD_DENIAL
+from pincite.core.domain.presentation import MAX_UNSURE_DECLINE, UNREAD_DENIAL
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.state import TurnState
 from pincite.core.text.plain import counted

@@ -6,12 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from pincite.core.answers.quoting import MIN_ANSWERED, chance_of_answer
 from pincite.core.domain.errors import StoppedError
 from pincite.core.domain.search import Evidence, SubQuery
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.state import TurnState
 from pincite.core.models.client import stoppable
-from pincite.core.models.quoting import MIN_ANSWERED, chance_of_answer
 from pincite.core.text.foreign import in_line
 from pincite.core.text.plain import shortened
 from pincite.core.text.prompts import PROMPTS
@@ -105,10 +105,10 @@ def _in_a_line(item: Evidence) -> str:
 
 def _listed(context: TurnContext, name: str, content: str, most: int, *, known: Sequence[str]) -> list[str]:
     reply = context.model.structured(PROMPTS[name], content, _texts(name, most))
-    said = reply.get(name) if reply else None
+    entries = reply.get(name) if reply else None
     texts = (
-        [" ".join(one.split())[:MAX_TEXT_LENGTH] for one in said if isinstance(one, str)]
-        if isinstance(said, list)
+        [" ".join(one.split())[:MAX_TEXT_LENGTH] for one in entries if isinstance(one, str)]
+        if isinstance(entries, list)
         else []
     )
     return [text for text in dict.fromkeys(texts) if text and text not in known][:most]

@@ -1,7 +1,7 @@
 """One file that holds a whole data directory, and bringing it back. Vectors are left out: they are made again.
 
-A ZIP whose first entry is a manifest: the SHA-256 and size of every other entry. Only names that a backup can have are
-taken out of it, into a folder that did not exist.
+A ZIP with a manifest as its first entry: the SHA-256 and size of every other entry. Only names that a backup can have
+are taken out of it, into a folder that did not exist.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ _UNFIT = (
 
 @dataclass(frozen=True, slots=True)
 class BackedUp:
-    """What a backup holds; ``missing``: names of documents whose PDF is not there, or not as it was added."""
+    """What a backup holds; ``missing``: names of documents with a PDF that is not there, or not as it was added."""
 
     documents: int
     sessions: int
@@ -204,7 +204,7 @@ def _sink(place: Path | None, name: str) -> Iterator[IO[bytes] | None]:
 
 
 def _manifest(archive: zipfile.ZipFile) -> Mapping[str, tuple[str, int]]:
-    """Names, hashes and sizes; nothing else may be in the file: no path that leads out, no link, nothing twice."""
+    """Return names, hashes and sizes; the file may hold only these: no path that leads out, no link, nothing twice."""
     entries = archive.infolist()
     names = [entry.filename for entry in entries]
     if len(set(names)) < len(names):

@@ -14,7 +14,7 @@ _EVER_NOTED = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 're
 def troubles(connection: Connection) -> Iterator[tuple[str, str]]:
     """Yield each change that Pincite did not make: the turn's id, where there is one, and a sentence.
 
-    Whoever rewrites the log and what it says of itself from its first line on is not found out.
+    A change by someone who rewrites the log and its hashes from the first line on is not found.
     """
     noted, broken, lines = dict[int, str](), set[int](), 0
     seal: str | None = None

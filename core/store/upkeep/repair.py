@@ -35,10 +35,10 @@ class Repair:
         self._aside = settings.data_dir / "damaged" / datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
         self._mended = settings.database_path.with_name("pincite.db.mended")
         self.read_again: dict[str, list[int]] = {}
-        """Pages that are to be read again, by document."""
+        """Pages that must be read again, by document."""
 
     def files(self) -> Iterator[str]:
-        """Bring the directory to where it can be opened, and say what was done. Raises StorageError."""
+        """Bring the directory to a state in which it can be opened, and yield what was done. Raises StorageError."""
         settings = self._settings
         with suppress(DamagedDatabaseError):
             check_ours(settings)
@@ -123,7 +123,7 @@ class Repair:
 
 
 def go_on(pincite: "Pincite", repair: Repair) -> Iterator[str]:
-    """Read again what has to be, and take in PDFs that the library does not know; say what happened."""
+    """Read again what has to be, and take in PDFs that the library does not know; yield what happened."""
     pincite.ingest.take_charge()
     for document_id, pages in repair.read_again.items():
         document = pincite.library.get(document_id)
@@ -162,7 +162,7 @@ def _sound_copy(data_dir: Path) -> Path | None:
 
 
 def drop_orphans(connection: sqlite3.Connection) -> int:
-    """Delete rows whose document, session or turn is not there: nothing leads to them. Returns how many."""
+    """Delete rows that refer to a missing document, session or turn: nothing leads to them. Return how many."""
     dropped = 0
     while rows := connection.execute("PRAGMA foreign_key_check").fetchall():
         dropped += len(rows)
@@ -179,7 +179,7 @@ def _with_log(path: Path) -> list[Path]:
 
 
 def _index_words(database: Database) -> int:
-    """Make the keyword index anew; all of it or, killed, the old one."""
+    """Rebuild the keyword index and return the number of passages; if killed, the old one stays whole."""
     keywords, count = Fts5Index(database), 0
     with database.transaction() as connection:
         made = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'passage_words'").fetchone()[0]

@@ -130,7 +130,7 @@ def _file(library: Library, document: Document) -> Iterator[Defect]:
 
 
 def _figures(database: Database, document: Document) -> Iterator[Defect]:
-    """Pages lack only where the work on a document is said to be done."""
+    """Yield defects in the numbers of pages and passages; pages are missing only if the document's status is ready."""
     lacking = document.page_count - database.number("SELECT count(*) FROM pages WHERE document_id = ?", [document.id])
     if lacking > 0 and document.status is DocumentStatus.READY:
         sentence = f"{lacking} of {document.page_count} pages of {document.name} are not in the library."
@@ -142,7 +142,7 @@ def _figures(database: Database, document: Document) -> Iterator[Defect]:
 
 
 def changed_pages(connection: sqlite3.Connection, document_id: str) -> list[int]:
-    """Pages whose passages are others now: each carries the hash of its text, which finds a changed letter."""
+    """Return pages with passages that have changed: each carries the hash of its text, which finds a changed letter."""
     rows = connection.execute(f"{PASSAGES} WHERE document_id = ?", (document_id,))
     return sorted({row["page_index"] for row in rows if embedding_key(stored_passage(row)) != row["embedding_key"]})
 
@@ -228,7 +228,7 @@ def _threads(settings: Settings, threads: set[str]) -> Iterator[Defect]:
         with closing(ReadOnlyDatabase(settings.database_path)) as database:
             turns = {row[0] for row in database.connection.execute("SELECT id FROM turns")}
     except (*UNREADABLE, OSError):
-        return  # told already
+        return  # already reported
     if gone := threads - turns:
         sentence = f"Checkpoints of deleted answers that are still kept: {len(gone)}."
         yield Defect(DefectKind.CHECKPOINTS_ORPHANED, sentence, True)

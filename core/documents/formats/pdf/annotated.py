@@ -1,7 +1,7 @@
-"""What lies on a page beside its text: whether boxes are ticked, and what people wrote on it as comments.
+"""Annotations of a page, in addition to its text: whether boxes are ticked, and people's comments.
 
-A ticked box stands in the text as ``[ticked]``, another as ``[unticked]``, on the line that it stands on. A comment
-stands behind the page's text, with its author's name, as a block of its own.
+A ticked box appears in the text as ``[ticked]``, another as ``[unticked]``, on its own line of the page. A comment
+follows the page's text, with its author's name, as a block of its own.
 """
 
 import ctypes
@@ -112,7 +112,7 @@ def _by_box(line: Line) -> list[Line]:
 
 
 def _labelled(lines: Sequence[Line], box: NDArray[np.float64]) -> tuple[int, int] | None:
-    """Return the line and the part of it that stands nearest beside a box."""
+    """Return the numbers of the line and the part of it nearest to a box, at the box's height."""
     left, top, right, bottom = box.tolist()
     beside = [
         (max(part.left - right, left - part.right, 0.0), at, number)
@@ -130,9 +130,9 @@ def _state(annotation: pdfium_c.FPDF_ANNOTATION) -> tuple[str, ...]:
 
 
 def _comment(annotation: pdfium_c.FPDF_ANNOTATION) -> tuple[str, ...]:
-    said = _string(annotation, b"Contents")[:MAX_CHARACTERS].split()
+    comment = _string(annotation, b"Contents")[:MAX_CHARACTERS].split()
     author = _string(annotation, b"T").split()
-    return ("Comment", *(("by", *author) if author else ()), "–", *said) if said else ()
+    return ("Comment", *(("by", *author) if author else ()), "–", *comment) if comment else ()
 
 
 def _string(annotation: pdfium_c.FPDF_ANNOTATION, key: bytes) -> str:

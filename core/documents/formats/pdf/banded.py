@@ -1,4 +1,4 @@
-"""Tables of words without rules whose cells have several lines: white bands part the rows, white strips the columns."""
+"""Tables of words without rules, with cells of several lines: white bands part the rows, white strips the columns."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -27,7 +27,7 @@ def in_bands(lines: Sequence[Line]) -> list[Line]:
 
 
 def _end_of_table(lines: Sequence[Line], start: int) -> int:
-    """Return where the columns end that begin with a bold line of heads, whatever stands in each."""
+    """Return where the columns end that begin with a bold line of heads, whatever each contains."""
     head, end = lines[start], start + 1
     right_to_left = head.segments[0].left > head.segments[-1].left
     bold = all(one.bold and not one.numeric for one in head.segments)

@@ -1,6 +1,6 @@
 """Lines to blocks and text: headings, paragraphs, list items, table rows, running heads and feet.
 
-A paragraph becomes one line of text: broken words are mended, lines joined. Each block stands on a line of its own, and
+A paragraph becomes one line of text: broken words are mended, lines joined. Each block is on a line of its own, and
 the cells of a row are parted by tabs.
 """
 
@@ -33,7 +33,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _CJK = re.compile("[\u2e80-\u303f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff9f]")
 _SENTENCE_END = (".", "!", "?", ":", ";", "。", "！", "？", "؟")
 _SUSPENDING = frozenset("and or to und oder bis en of tot och eller og".split())
-"""Before these a hyphen stands for a part that is left out: "In- und Ausfuhr"."""
+"""Words before which a hyphen replaces a part that is left out: "In- und Ausfuhr"."""
 _SOLID = frozenset(("de", "nl", "sv", "da", "no", "fi"))
 """Languages that write compounds as one word: a hyphen before a small letter broke it there."""
 _MIN_END_LENGTH = 2
@@ -44,13 +44,13 @@ _MIN_BEFORE = 2
 HYPHENATED = 3
 """Among gaps: a hyphen and a line break."""
 _SHORT, _LEADS_ON, _MAX_ALONE = 0.6, ",;:-–(", 5
-"""Share of the column, what no line of its own ends with, and how many such lines stand together."""
+"""Share of the column, characters that no line of its own ends with, and maximum number of such lines together."""
 _MAX_HEADING_CHARACTERS = 120
 
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """A page's text with the span of each word: ``order[n]`` is the word of PageWords that stands at ``starts[n]``."""
+    """A page's text with the span of each word: ``order[n]`` is the word of PageWords at ``starts[n]``."""
 
     text: str
     order: list[int]
@@ -120,7 +120,7 @@ class _Known:
 
 
 def _between(draft: _BlockDraft, line: Line, cell: int) -> str:
-    """What stands before a cell of a row: tabs, one for each column it lies further on; a space in running text."""
+    """Return the separator before a cell of a row: a tab for each column it is further on; a space in running text."""
     if draft.row.tabs:
         return "\t" * draft.row.tabs[cell]
     last, segment = line.segments[cell - 1 : cell + 1]
@@ -129,7 +129,7 @@ def _between(draft: _BlockDraft, line: Line, cell: int) -> str:
 
 
 def _joint(page: PageWords, texts: list[str], last: int, following: int, known: "_Known") -> str:
-    """What stands between two lines of a paragraph; mends the word that was broken there."""
+    """Return the separator between two lines of a paragraph; mend the word that was broken there."""
     left, right = texts[last], texts[following]
     broken = page.gaps[following] == HYPHENATED
     if not broken and left.endswith(("-", "\u2010", "\u00ad")) and left[-2:-1].isalnum() and right[:1].isalnum():
@@ -340,9 +340,9 @@ def _lines_alone(lines: Sequence[Line], edges: Mapping[int, tuple[float, float]]
 
 
 def _is_broken_off(previous: Line, line: Line, *, alone: bool) -> bool:
-    """Return whether a line of an address or a signature ends: it leads to nothing, and the next opens anew.
+    """Return whether a line of an address or a signature ends: it leads to nothing, and the next begins a new one.
 
-    Or both say first what they are ("For the buyer: …").
+    Or both begin with their label ("For the buyer: …").
     """
     last, first = previous.segments[-1].text, line.segments[0].text
     if _FIELD.match(previous.segments[0].text) and _FIELD.match(first):

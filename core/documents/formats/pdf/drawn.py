@@ -1,4 +1,4 @@
-"""What a page draws, object by object, and how each of its texts says that it is drawn.
+"""What a page draws, object by object, and the style that each of its texts states.
 
 Owns the calls into pdfium's API of page objects. What of it a reader sees is visibility's work.
 """
@@ -56,7 +56,7 @@ _mark_name = bound("FPDFPageObjMark_GetName", _int, _pointer, _pointer, ctypes.c
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a text object says that it is drawn."""
+    """Style that a text object states."""
 
     mode: int
     fill: Color
@@ -101,7 +101,7 @@ class Drawn:
         return np.array(lines, np.float64).reshape(-1, 4)
 
     def covering(self, least: float = 0.0) -> NDArray[np.int64]:
-        """Return the numbers of the objects that paint an area whose shorter side has at least ``least`` points."""
+        """Return the numbers of the objects that paint an area with a shorter side of at least ``least`` points."""
         sides = np.minimum(self.bounds[:, 2] - self.bounds[:, 0], self.bounds[:, 3] - self.bounds[:, 1])
         wide = np.flatnonzero((self.kinds != pdfium_c.FPDF_PAGEOBJ_TEXT) & (sides >= least))
         path = self.kinds == pdfium_c.FPDF_PAGEOBJ_PATH
@@ -226,7 +226,7 @@ def _placed(points: NDArray[np.float64], bounds: NDArray[np.float64]) -> NDArray
 
 
 class Statements:
-    """What text objects say of themselves; one memory takes all replies, since pages hold thousands of letters."""
+    """Properties that text objects state; one buffer takes all replies, since pages hold thousands of letters."""
 
     def __init__(self) -> None:
         self._values, self._name, self._length = (ctypes.c_uint * 4)(), (ctypes.c_char * 16)(), ctypes.c_ulong()

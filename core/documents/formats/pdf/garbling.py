@@ -1,4 +1,4 @@
-"""Tell a text layer that cannot be read from one that can, by what its characters are.
+"""Distinguish a text layer that cannot be read from one that can, by what its characters are.
 
 The measures look at letters only where there are enough of them, and know scripts that are written without spaces.
 """
@@ -15,7 +15,7 @@ _VOWELS = "aeiouyAEIOUYàáâãäåæèéêëìíîïòóôõöøùúûüýÿÀ�
 _SIGNS = b"""!"#$%&'()*+/:;<=>@[\\]^_`{|}~"""
 _REPEATED = re.compile(rb"(.)\1{3,}")
 _MIN_COUNT = 40
-"""Below so many characters nothing is said about a page, unless hardly any of them has a meaning."""
+"""Minimum number of characters to judge a page, unless most have no meaning or a wrong encoding."""
 
 
 def garbling(text: str) -> str:

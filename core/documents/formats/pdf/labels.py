@@ -16,7 +16,7 @@ WINDOW = 5
 """How many pages are looked at together."""
 
 _AGREEING = 3
-"""So many pages of a window must carry on one count before it is believed; of numbers alone on their line two."""
+"""Minimum number of pages in a window that carry on one count to believe it; for numbers alone on their line, two."""
 _EDGE_LINES = 3
 _MIN_ROWS = 2 * _EDGE_LINES
 _EDGE_SHARE = 0.16
@@ -47,7 +47,7 @@ class EdgeLine:
     kind: BlockKind
     numbers: tuple["PrintedLabel", ...]
     is_row: bool = False
-    """Many lines of its page are like it: those of a table, of which any may stand at the edge."""
+    """Many lines of its page are like it: those of a table, where any line may be at the edge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class PrintedLabel:
     style: str
     height: float
     alone: bool
-    """Nothing else stands on its line."""
+    """Whether it is the only text on its line."""
 
     def goes_with(self, other: "PrintedLabel", pages_before: int) -> bool:
         """Return whether the other number is that many pages before this one in the same numbering."""
@@ -74,7 +74,7 @@ def window(page_index: int, page_count: int) -> range:
 
 
 def edge_lines(lines: Sequence[Line], height: float) -> list[EdgeLine]:
-    """Return the outermost lines of a page, unless they stand too far inside it."""
+    """Return the outermost lines of a page, unless they are too far inside it."""
     ordered = sorted(range(len(lines)), key=lambda number: lines[number].top)
     texts = ["\t".join(segment.text for segment in line.segments) for line in lines]
     alike = Counter(map(_key, texts))
@@ -93,7 +93,7 @@ def edge_lines(lines: Sequence[Line], height: float) -> list[EdgeLine]:
 
 
 def running_lines(page_index: int, edges: Mapping[int, Sequence[EdgeLine]]) -> dict[int, BlockKind]:
-    """Return the lines of a page that stand on its neighbours too, at the same height."""
+    """Return the lines of a page that are on its neighbours too, at the same height."""
     others = [lines for index, lines in edges.items() if index != page_index and lines]
     needed = min(2, len(others))
     if not needed:
@@ -154,7 +154,7 @@ def _numbers(text: str, height: float) -> tuple[PrintedLabel, ...]:
 
 @lru_cache(_LINES_KEPT)
 def _candidates(text: str) -> tuple[str, ...]:
-    """What in a line may be its page's number: the whole line, or what stands at one of its ends."""
+    """Return the parts of a line that may be its page's number: the whole line, or the text at one of its ends."""
     parts = [text, *_SPLIT.split(text)]
     words = text.split()
     if len(words) > 1:

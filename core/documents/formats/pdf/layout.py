@@ -1,4 +1,4 @@
-"""From words to lines in reading order: segments, rows, and columns of prose told apart from columns of a table.
+"""From words to lines in reading order: segments, rows, and columns of prose as opposed to columns of a table.
 
 Knows geometry and the order of the page's content; what a line is for (heading, table row, …) is decided in blocks.
 """
@@ -127,7 +127,7 @@ def _cells_of(tables: Sequence[RuledTable], boxes: NDArray[np.float64]) -> NDArr
 
 
 def _frame(own: Sequence[Segment], table: RuledTable) -> Segment:
-    """Return a segment that stands for a whole table where the order of the page is found."""
+    """Return a segment that replaces a whole table while the order of the page is found."""
     left, top, right, bottom = table.box
     first = min(own, key=attrgetter("start"))
     return replace(
@@ -145,7 +145,7 @@ def _ruled_rows(
 ) -> list[Line]:
     """Return the rows of a table with rules; a cell's segments follow each other as they are read.
 
-    ``aside`` says which words run another way than the page: they follow each other as the file has them.
+    ``aside`` marks the words that run another way than the page: they follow each other as the file has them.
     """
     rows: dict[int, list[tuple[Place, list[Segment]]]] = {}
     for cell in sorted({int(cells[one.start, 1]) for one in own}):
@@ -162,14 +162,14 @@ def _ruled_rows(
 
 
 def _down(lines: Sequence[Line]) -> list[Line]:
-    """Read what stands under lines to sign on column by column: a name, then who it is, then the next name."""
+    """Read what is below lines to sign on column by column: a name, then who it is, then the next name."""
     read: list[Line] = []
     at = 0
     while at < len(lines):
         rows = [lines[at]]
         while len(lines[at].segments) > 1 and all(_RULE.fullmatch(part.text) for part in lines[at].segments):
             below = at + len(rows)
-            if below == len(lines) or not _stands_below(lines[below], rows[-1]):
+            if below == len(lines) or not _is_below(lines[below], rows[-1]):
                 break
             rows.append(lines[below])
         if len(rows) > 1:
@@ -181,7 +181,7 @@ def _down(lines: Sequence[Line]) -> list[Line]:
     return read
 
 
-def _stands_below(line: Line, above: Line) -> bool:
+def _is_below(line: Line, above: Line) -> bool:
     """Return whether each part is directly below a part of the line above, from the same edge or within it."""
     near = line.zone == above.zone and line.top - above.bottom < 2 * line.size
     return (
@@ -262,13 +262,13 @@ def _segments(page: PageWords, turn: int, boxes: NDArray[np.float64], cells: NDA
 
 
 def _is_amount(texts: Sequence[str], at: int) -> bool:
-    """Whether an amount with its currency is right behind another, as in a table whose columns are close: "$4 $5"."""
+    """Return whether an amount with its currency directly follows another, as in a table of close columns: "$4 $5"."""
     before = "".join(texts[max(at - 2, 0) : at])
     return any(map(before.startswith, _CURRENCIES)) and before[-1:].isdigit() and not _LETTERS.search(before)
 
 
 def by_rows(segments: Sequence[Segment], right_to_left: bool) -> Iterator[list[Segment]]:
-    """Gather segments that stand at one height, top to bottom."""
+    """Yield the segments at each height, top to bottom."""
     row: list[Segment] = []
     start = largest = 0.0
     for segment in sorted(segments, key=attrgetter("base")):
@@ -312,7 +312,7 @@ def _joined(row: list[Segment]) -> list[Segment]:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """A band of the page in which text stands in two columns."""
+    """A band of the page with text in two columns."""
 
     before: list[Segment]
     left: list[Segment]
@@ -404,7 +404,7 @@ def _switches(left: list[Segment], right: list[Segment]) -> int:
 
 
 def _prose(side: list[Segment]) -> bool:
-    """Long lines that fill their column, or that stand in several such columns and begin in mid-sentence."""
+    """Return whether lines are long and fill their column, or are in several such columns and begin in mid-sentence."""
     width = max(segment.right for segment in side) - min(segment.left for segment in side)
     widths = median(segment.right - segment.left for segment in side)
     if median(len(segment.text) for segment in side) < 20:
@@ -417,7 +417,7 @@ def _prose(side: list[Segment]) -> bool:
 
 
 def _flowing(side: list[Segment]) -> bool:
-    """Prose whose lines begin in mid-sentence, which the labels of a table or a figure hardly do."""
+    """Return whether it is prose with lines that begin in mid-sentence, as labels of a table or a figure hardly do."""
     return len(side) >= 4 and _in_mid_sentence(side) and _prose(side)
 
 

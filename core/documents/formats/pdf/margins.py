@@ -1,6 +1,6 @@
 """Line numbers in the margin of pleadings, transcripts and listings: on each line, or on every fifth.
 
-They are told by where they stand and how they count, whatever the page is about.
+They are recognised by their position and how they count, whatever the page is about.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from pincite.core.documents.formats.pdf.pdfium_text import PageWords
 
 MIN_COUNT, MIN_FIFTHS = 4, 3
 FIFTH, FIFTH_APART = 5, 3.0
-"""Where each fifth line has its number: so many ems lie between two at least."""
+"""Step where each fifth line has its number, and minimum number of ems between two."""
 ALIGNED = 3.0
 """Points by which their right or left edges may differ."""
 MAX_LENGTH = 4
@@ -23,7 +23,7 @@ HEAD_APART = 1.5
 
 
 def line_numbers(words: PageWords, lines: Sequence[Line]) -> NDArray[np.bool_]:
-    """Which words are numbers of lines: from the first to the last of their column nothing stands further out.
+    """Return which words are numbers of lines: from the first to the last of their column no word is further out.
 
     On the right they have a cell of their own.
     """
@@ -58,7 +58,7 @@ def _is_of_table(lines: Sequence[Line], found: NDArray[np.bool_]) -> bool:
 
 
 def _has_head(words: PageWords, found: NDArray[np.bool_]) -> bool:
-    """Whether a word stands close above the numbers and begins or ends where they do: they are a column of a table."""
+    """Return whether a word is close above the numbers and shares an edge with them: they are a column of a table."""
     column = words.boxes[found]
     top, near = column[:, 1].min(), HEAD_APART * float(words.sizes[found].max())
     above = words.boxes[~found & (words.boxes[:, 3] <= top + ALIGNED) & (words.boxes[:, 3] > top - near)]

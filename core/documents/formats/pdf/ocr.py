@@ -49,7 +49,7 @@ def recognise(picture: NDArray[np.uint8], width: float, height: float) -> PageWo
 
 
 def read_line(picture: NDArray[np.uint8]) -> str:
-    """What one line's picture says, without looking for where it stands; empty where that cannot be told."""
+    """Return the text of one line's picture, without looking for its position; empty if it cannot be recognised."""
     found = _read(picture, find_lines=False)
     if not found.txts or min(found.scores) < _MIN_SCORE:
         return ""
@@ -69,7 +69,7 @@ def _score(found: Any) -> float:
 
 
 def _turned_over(words: PageWords) -> PageWords:
-    """Words of a page that was read with its picture on its head, where they stand on the page."""
+    """Return the words of a page that was read with its picture upside down, at their positions on the page."""
     size = np.array([words.width, words.height])
     boxes = np.concatenate([size - words.boxes[:, 2:], size - words.boxes[:, :2]], axis=1)
     return replace(words, boxes=boxes, baselines=size - words.baselines, turns=words.turns + np.int8(2))

@@ -1,4 +1,4 @@
-"""Open a PDF by every means there is: as it stands, unlocked, or written anew by the other parser; and say what it is.
+"""Open a PDF by every means there is: as it is, unlocked, or rewritten by the other parser; and describe it.
 
 Runs in the reading process. What it raises is ours already; the parsers' errors end here.
 """
@@ -40,7 +40,7 @@ _FIELDS = {
 
 
 def open_document(path: Path, password: str | None = None) -> tuple[pdfium.PdfDocument, tuple[str, ...]]:
-    """Return the open document and what there is to say about how it was opened.
+    """Return the open document and remarks on how it was opened.
 
     Raises NotAPdfError, PasswordNeededError or UnreadablePdfError.
     """
@@ -113,12 +113,12 @@ def hidden(document: pdfium.PdfDocument) -> dict[int, tuple[HiddenText, ...]]:
 
 
 def notes(document: pdfium.PdfDocument, path: Path) -> list[str]:
-    """Say plainly what of the document is not read."""
-    said = _MADE_FROM_WORD.get(document.get_metadata_value("Producer"), [])[:]
-    if said and (kinds := left_out.not_read(document.get_metadata_value)):
-        said.append(f"{NOT_READ}{kinds}.")
+    """Return plain remarks on what of the document is not read."""
+    remarks = _MADE_FROM_WORD.get(document.get_metadata_value("Producer"), [])[:]
+    if remarks and (kinds := left_out.not_read(document.get_metadata_value)):
+        remarks.append(f"{NOT_READ}{kinds}.")
     if document.get_formtype() in (pdfium_c.FORMTYPE_XFA_FULL, pdfium_c.FORMTYPE_XFA_FOREGROUND):
-        said.append("This is an XFA form: its fixed pages were read, but not what only Adobe's software draws.")
+        remarks.append("This is an XFA form: its fixed pages were read, but not what only Adobe's software draws.")
     attachments = document.count_attachments()
     if attachments:
         from pincite.core.documents.formats.pdf import second_opinion
@@ -126,5 +126,5 @@ def notes(document: pdfium.PdfDocument, path: Path) -> list[str]:
         portfolio = second_opinion.is_portfolio(path)
         kind = "is a portfolio: its cover pages were read, but not" if portfolio else "was read without"
         files = "file" if attachments == 1 else f"{attachments} files"
-        said.append(f"This PDF {kind} the {files} it carries. Save each attachment and add it separately.")
-    return said
+        remarks.append(f"This PDF {kind} the {files} it carries. Save each attachment and add it separately.")
+    return remarks

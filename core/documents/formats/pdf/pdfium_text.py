@@ -32,11 +32,11 @@ _BOLD = re.compile(rb"bold|black|heavy|demi", re.I)
 _SPACES = "\\s\x00\x85\u200b\ufeff\ufffe\uffff"
 _SPACELESS = "\u2e80-\u2fff\u3001-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uff9f"
 _TOKEN = re.compile(f"[{_SPACELESS}]|[^{_SPACES}{_SPACELESS}]+")
-"""Every character of a script that is written without spaces is one by itself."""
+"""Each character of a script that is written without spaces is a token of its own."""
 _BREAK = re.compile(f"[\n{HYPHEN_AT_LINE_END}]")
 _NAME_BYTES = 80
 _MIN_RUN = 3
-"""Characters without space between them that say which way their line runs."""
+"""Minimum number of characters without space between them that show which way their line runs."""
 _SYMBOLS = {chr(0xF700 + code): chr(code).upper() for code in range(0x20, 0x80)} | dict(
     zip("\uf0b7\uf0a7\uf0a8\uf0d8\uf0fc\uf06e\uf06c\uf076", "•▪▫➢✓■●❖", strict=True)
 )
@@ -68,11 +68,11 @@ _character_index = bound("FPDFText_GetCharIndexFromTextIndex", ctypes.c_int, cty
 class PageWords:
     """The words of one page in the order of its content; all places in points of the displayed page, origin top left.
 
-    ``boxes`` has shape (words, 4): left, top, right, bottom. ``baselines`` has shape (words, 2): where a word's first
-    character stands. ``sizes`` are heights of the em.
-    ``gaps`` says what stood before each word: 0 nothing, 1 white space, 2 a line break, 3 a hyphen and a line break.
+    ``boxes`` has shape (words, 4): left, top, right, bottom. ``baselines`` has shape (words, 2): the origin of a
+    word's first character. ``sizes`` are heights of the em.
+    ``gaps`` is what comes before each word: 0 nothing, 1 white space, 2 a line break, 3 a hyphen and a line break.
     ``turns`` is the direction a word runs in, in quarter turns clockwise (0 is left to right or right to left).
-    ``right_to_left`` says whether any character is of a script that runs so.
+    ``right_to_left`` is whether any character is of a script that runs so.
     """
 
     texts: list[str]
@@ -171,7 +171,7 @@ def _tokens(text: str) -> tuple[list[str], list[int], list[int], NDArray[np.int8
 
 
 def _origins(handle: Any, indexes: list[int]) -> NDArray[np.float64]:
-    """Where characters stand, as boxes without extent in page space."""
+    """Return the origins of characters, as boxes without extent in page space."""
     points = np.zeros((len(indexes), 2), np.float64)
     address, end = points.ctypes.data, points.ctypes.data + points.nbytes
     deque(map(_origin, repeat(handle), indexes, range(address, end, 16), range(address + 8, end, 16)), maxlen=0)
@@ -205,7 +205,7 @@ def _fonts(
 
 
 def _heavy(handle: Any, indexes: list[int]) -> NDArray[np.bool_]:
-    """Tell bold fonts by weight or by name: embedded fonts often state only one of them."""
+    """Return whether each font is bold, by weight or by name: embedded fonts often state only one of them."""
     objects = list(map(text_object, repeat(handle), indexes))
     fonts = [_font(item) if item else None for item in objects]
     bold = {font: bool(font) and _is_bold(font) for font in set(fonts)}
@@ -263,9 +263,9 @@ def display_of(page: pdfium.PdfPage) -> Callable[[NDArray[np.float64]], NDArray[
 def _turns(
     texts: list[str], gaps: NDArray[np.int8], centers: NDArray[np.float64], baselines: NDArray[np.float64]
 ) -> NDArray[np.int8]:
-    """Tell a word's direction by where its last character stands; short words go with the word before.
+    """Return each word's direction, by where its last character is; short words go with the word before.
 
-    Short words without space between them, as in scripts that have none, are told by where the last of them stands.
+    Short words without space between them, as in scripts that have none, are judged by where the last of them is.
     """
     across, down = (centers - baselines).T
     turns = np.zeros(len(texts), np.int8)

@@ -1,4 +1,4 @@
-"""Lines of a page read from its picture, to hold what its file says against what it shows."""
+"""Lines of a page read from its picture, to compare its file's text with what it shows."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,11 +18,11 @@ LINE_PIXELS = 48
 _MAX_SCALE = 10.0
 _MARGIN = 0.12
 _SAMPLE = 4
-"""Lines of an OCR layer that are held against the scan; what is quoted is read back in any case."""
+"""Number of lines of an OCR layer that are compared with the scan; quotations are read back in any case."""
 
 
 def line_picture(page: pdfium.PdfPage, box: Sequence[float], turn: int = 0) -> NDArray[np.uint8]:
-    """Draw what stands in a box (points of the displayed page), upright, as high as the recogniser reads.
+    """Draw the content of a box (points of the displayed page), upright, as high as the recogniser reads.
 
     Raises ValueError where the box has no room on the page, PdfiumError where it cannot be drawn.
     """
@@ -37,8 +37,8 @@ def line_picture(page: pdfium.PdfPage, box: Sequence[float], turn: int = 0) -> N
     return np.ascontiguousarray(np.rot90(picture, turn))
 
 
-def held_against_picture(page: pdfium.PdfPage, seen: Seen) -> Seen:
-    """Keep an OCR layer where a sample of its lines says what the picture shows, else hide it."""
+def compared_with_picture(page: pdfium.PdfPage, seen: Seen) -> Seen:
+    """Keep an OCR layer where a sample of its lines agrees with the picture, else hide it."""
     from pincite.core.documents.formats.pdf import ocr
 
     words, layer = seen.words, dict(seen.layer)
@@ -47,8 +47,8 @@ def held_against_picture(page: pdfium.PdfPage, seen: Seen) -> Seen:
     found = []
     for line in chosen:
         edges = np.concatenate([words.boxes[line, :2].min(axis=0), words.boxes[line, 2:].max(axis=0)])
-        said = " ".join(words.texts[at] for at in line)
-        found.append(compare(said, ocr.read_line(line_picture(page, edges.tolist(), int(words.turns[line[0]])))))
+        line_text = " ".join(words.texts[at] for at in line)
+        found.append(compare(line_text, ocr.read_line(line_picture(page, edges.tolist(), int(words.turns[line[0]])))))
     agreed = sum(likeness is Likeness.AGREES for likeness in found)
     differ = sum(likeness is Likeness.DIFFERS for likeness in found)
     covered = any(reason is HiddenReason.COVERED for reason in layer.values())
@@ -61,7 +61,7 @@ def held_against_picture(page: pdfium.PdfPage, seen: Seen) -> Seen:
 
 
 def _lines(words: PageWords, chosen: Sequence[int]) -> list[list[int]]:
-    """Return the chosen words by the lines that they stand in."""
+    """Return the chosen words by line."""
     lines: list[list[int]] = []
     for at in chosen:
         before = lines[-1][-1] if lines else -2

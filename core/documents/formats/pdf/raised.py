@@ -1,4 +1,4 @@
-"""Raised and lowered marks: which characters are smaller than what they hang on and stand off its baseline.
+"""Raised and lowered marks: characters that are smaller than what they hang on and off its baseline.
 
 A mark that a line of its page begins with is a footnote reference: it is set apart, so that "$320" with a mark reads as
 $320 and no longer as $3201. Raised figures that no note answers to are written raised ("10⁶"); ordinals and lowered
@@ -17,7 +17,7 @@ RAISED, LOWERED = 1, -1
 SMALLER = 0.86
 """Of the height of what it hangs on."""
 RISE, FALL = 0.1, 0.06
-"""Of that height, how far a mark stands off the baseline at least."""
+"""Of that height: minimum distance of a mark above or below the baseline."""
 SAME_LINE, SPACE = 0.3, 0.12
 """Of the em: by so much the baselines of a line may differ, and what is wider parts words."""
 SMALL_PRINT = 0.95
@@ -89,7 +89,7 @@ def _usual(heights: NDArray[np.float64], baselines: NDArray[np.float64]) -> NDAr
 def _runs(
     characters: Sequence[int], usual: NDArray[np.float64], boxes: Boxes, origins: Boxes
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield the level, start and end of each run of characters that stand alike."""
+    """Yield the level, start and end of each run of characters at the same level."""
     placed, base = boxes(characters), origins(characters)[:, 1]
     height, baseline = usual
     small = placed[:, 3] - placed[:, 1] < SMALLER * height
@@ -112,7 +112,7 @@ def resolved(
     boxes: NDArray[np.float64],
     baselines: NDArray[np.float64],
 ) -> tuple[list[str], NDArray[np.int8], NDArray[np.bool_]]:
-    """What to write for each word and what stands before it, and which are references to notes of the page and go."""
+    """Return what to write for each word, the gap before it, and which to remove as references to notes of the page."""
     notes = _notes(texts, levels, gaps, sizes)
     shown, before, gone = list(texts), _closed_up(levels, gaps, sizes, boxes, baselines), np.zeros(len(texts), np.bool_)
     for at in np.flatnonzero(levels == RAISED).tolist():
@@ -140,7 +140,7 @@ def _closed_up(
     boxes: NDArray[np.float64],
     baselines: NDArray[np.float64],
 ) -> NDArray[np.int8]:
-    """What stands before each word, without the line breaks that pdfium finds around marks."""
+    """Return the gap before each word, without the line breaks that pdfium finds around marks."""
     before = gaps.copy()
     for at in np.flatnonzero(levels).tolist():
         base, following = at - 1, at + 1

@@ -24,7 +24,7 @@ from pincite.core.documents.formats.pdf.garbling import garbling
 from pincite.core.documents.formats.pdf.layout import Line, arrange
 from pincite.core.documents.formats.pdf.margins import line_numbers
 from pincite.core.documents.formats.pdf.pdfium_text import PageWords, display_of, read_words
-from pincite.core.documents.formats.pdf.picture import held_against_picture
+from pincite.core.documents.formats.pdf.picture import compared_with_picture
 from pincite.core.documents.formats.pdf.raised import resolved
 from pincite.core.documents.formats.pdf.struck import struck_out
 from pincite.core.documents.formats.pdf.typed import draw_typed, has_typed
@@ -46,7 +46,7 @@ _MAX_PIXELS = 40_000_000
 _MAX_OBJECTS = 3000
 _SHORT_DOCUMENT = 10
 _SHORT_PAGE = 1500
-"""Pages of short documents with no more characters than this are read a second time, to tell where readers differ."""
+"""Maximum characters of a page in a short document that is read a second time, to find where readers differ."""
 _QUICKLY_READ_OBJECTS = 1000
 """pypdf takes seconds for pages of many drawings."""
 _UNPLACED = "read by the second reader (pypdf), without places on the page"
@@ -58,7 +58,7 @@ _MAX_OPENINGS = 20
 
 
 Announce = Callable[[int, str], None]
-"""Told each page before it is touched, so that who dies of it can be named: "working", or "doubting" what was read."""
+"""Called before a page is touched, so that one that kills the reader is known: "working", or "doubting" the text."""
 Stopped = Mapping[int, str]
 """Pages that stopped a reader before, and how; nothing where only doubting did, which is then left out."""
 
@@ -105,7 +105,7 @@ class OpenPdf:
             if not stopped.get(index) and isinstance(neighbour := self._lay(index, stopped), LaidPage)
         }
         started = time.perf_counter() - laid.seconds
-        # pypdf tells hidden text from shown as little as pdfium does, and without places nobody can
+        # like pdfium, pypdf does not distinguish hidden text from shown, and without places nobody can
         doubted = page_index not in stopped and laid.objects <= _QUICKLY_READ_OBJECTS and not laid.hidden
         status, reason, other = self._judged(page_index, laid, doubted=doubted)
         if other or not laid.words.texts:
@@ -116,7 +116,7 @@ class OpenPdf:
         return replace(page, hidden=hidden) if hidden else page
 
     def recognise(self, page_index: int, stopped: Stopped) -> Page:
-        """Read one page from its picture; running lines and labels are told by the pages recognised just before."""
+        """Read one page from its picture; running lines and labels are found with the pages recognised just before."""
         from pincite.core.documents.formats.pdf import ocr
 
         started = time.perf_counter()
@@ -153,18 +153,18 @@ class OpenPdf:
         from pincite.core.documents.formats.pdf import ocr
         from pincite.core.documents.formats.pdf.picture import line_picture
 
-        said = []
+        texts = []
         try:
             page = self._document[page_index]
             width, height = page.get_size()
             for left, top, right, bottom, turn in boxes:
-                said.append("")
+                texts.append("")
                 with suppress(ValueError):
                     box = (left * width, top * height, right * width, bottom * height)
-                    said[-1] = ocr.read_line(line_picture(page, box, int(turn)))
+                    texts[-1] = ocr.read_line(line_picture(page, box, int(turn)))
         except pdfium.PdfiumError as error:
             raise UnreadablePdfError(f"Page {page_index + 1} of {self._path.name} cannot be drawn.") from error
-        return said
+        return texts
 
     def _open(self) -> None:
         self._document, self._opening_notes = opening.open_document(self._path)
@@ -191,7 +191,7 @@ class OpenPdf:
             page.close()
 
     def _lay(self, page_index: int, stopped: Stopped) -> LaidPage | str:
-        """Lay a page out, or say why it cannot be; kept for the neighbours that will ask again."""
+        """Return a page laid out, or why it cannot be; it is kept for the neighbours that will ask again."""
         if page_index not in self._laid:
             while len(self._laid) >= _CACHED_PAGES:
                 self._laid.pop(next(iter(self._laid)))
@@ -228,15 +228,15 @@ class OpenPdf:
 
     @staticmethod
     def _seen(page: pdfium.PdfPage, words: PageWords) -> tuple[PageWords, tuple[HiddenText, ...], NDArray[np.float64]]:
-        """The words of the text, those that nobody sees, are struck out or are marks of notes, and the drawn rules.
+        """Return the words of the text, those that are hidden, struck out or marks of notes, and the drawn rules.
 
-        An OCR layer is held against its picture. The rules have shape (rules, 4), as the boxes of words.
+        An OCR layer is compared with its picture. The rules have shape (rules, 4), as the boxes of words.
         """
         drawn = drawn_on(page)
         rules = display_of(page)(drawn.rules()[:, [0, 3, 2, 1]])
         seen = apart(page, words, drawn)
         if seen.layer:
-            seen = held_against_picture(page, seen)
+            seen = compared_with_picture(page, seen)
         words = seen.words
         struck = struck_out(page, words, drawn.paths)
         kept = [_in_fractions(words, one.text, one.box, one.reason) for one in seen.hidden]
@@ -265,7 +265,7 @@ class OpenPdf:
         return page, more if len(more.texts) > len(words.texts) and kept >= _MOSTLY * len(words.texts) else words
 
     def _judged(self, page_index: int, laid: LaidPage, *, doubted: bool) -> tuple[PageStatus, str, str]:
-        """Return the page's status, the reason for it, and what pypdf reads where that stands for what pdfium does."""
+        """Return the page's status, the reason for it, and pypdf's text where it replaces pdfium's."""
         words = laid.words
         own = sum(map(len, words.texts))
         why = garbling(words.raw_text) if own else ""

@@ -1,4 +1,4 @@
-"""Tables whose cells are drawn with rules: where the lines cross says which words stand in which cell."""
+"""Tables with cells drawn by rules: where the lines cross determines which words are in which cell."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ _MIN_LENGTH, _NEAR = 6.0, 2.0
 
 @dataclass(frozen=True, slots=True)
 class RuledTable:
-    """``boxes`` has shape (cells, 4): left, top, right, bottom in points; ``places`` says where each cell is."""
+    """``boxes`` has shape (cells, 4): left, top, right, bottom in points; ``places`` is where each cell is."""
 
     boxes: NDArray[np.float64]
     places: tuple[Place, ...]
@@ -46,7 +46,7 @@ def ruled_tables(
 ) -> list[RuledTable]:
     """Return the tables of two rows and columns or more, none within another.
 
-    ``rules`` and ``words`` are boxes of shape (n, 4): left, top, right, bottom; ``figures`` says which words have no
+    ``rules`` and ``words`` are boxes of shape (n, 4): left, top, right, bottom; ``figures`` marks the words without
     letters. A table is left out if a word is between its cells or runs over a rule, or a cell holds prose or rows.
     """
     edges = list(_edges(rules))
@@ -58,7 +58,7 @@ def ruled_tables(
     found = [table for boxes in cells_to_tables(cells) if (table := _table(np.array(boxes, np.float64)))]
     kept: list[RuledTable] = []
     for table in sorted(found, key=lambda one: _area(one.box)):
-        if _holds(table, words, figures) and not any(_meet(table.box, other.box) for other in kept):
+        if _holds(table, words, figures) and not any(_intersect(table.box, other.box) for other in kept):
             kept.append(table)
     return kept
 
@@ -67,7 +67,7 @@ def _area(box: tuple[float, float, float, float]) -> float:
     return (box[2] - box[0]) * (box[3] - box[1])
 
 
-def _meet(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
+def _intersect(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
     across, down = (min(one[at + 2], other[at + 2]) - max(one[at], other[at]) for at in (0, 1))
     return min(across, down) > _NEAR
 
@@ -115,7 +115,7 @@ def _holds(table: RuledTable, words: NDArray[np.float64], figures: NDArray[np.bo
 def _frames_rows(
     table: RuledTable, words: NDArray[np.float64], cells: NDArray[np.int64], figures: NDArray[np.bool_]
 ) -> bool:
-    """Whether rules stand around several rows together: lines of figures, or as many lines in each cell, or a page."""
+    """Return whether rules frame several rows together: lines of figures, or as many lines in each cell, or a page."""
     width = max(place.column + place.columns for place in table.places)
     lines: dict[int, list[tuple[int, bool]]] = {}
     for cell in sorted(set(cells.tolist())):

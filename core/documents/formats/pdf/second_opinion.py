@@ -1,7 +1,7 @@
 """pypdf, asked where pdfium yields nothing. Importing it costs half a second, so it is imported only when asked.
 
-pypdf trusts a file's structure in places: on broken files it raises plain Python errors beside its own. All of them end
-in ``translated``, as an UnreadablePdfError.
+pypdf trusts a file's structure in places: on broken files it raises plain Python errors besides its own. All of them
+end in ``translated``, as an UnreadablePdfError.
 """
 
 import io
@@ -33,7 +33,7 @@ def translated(path: Path) -> Iterator[None]:
 
 
 def rewritten(path: Path, password: str | None) -> bytes:
-    """Return the document as pypdf writes it anew, without its lock.
+    """Return the document as pypdf rewrites it, without its lock.
 
     Raises PasswordNeededError or UnreadablePdfError.
     """
@@ -62,7 +62,7 @@ class SecondReader:
 
 
 def is_portfolio(path: Path) -> bool:
-    """Return whether the PDF is only a cover for the files it carries, as far as it can be told."""
+    """Return whether the PDF is only a cover for the files it carries, as far as pypdf can read it."""
     with suppress(UnreadablePdfError, PasswordNeededError), translated(path):
         return "/Collection" in _open(path).root_object
     return False

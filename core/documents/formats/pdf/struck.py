@@ -38,14 +38,14 @@ def _displayed(page: pdfium.PdfPage, boxes: NDArray[np.float64]) -> NDArray[np.f
 
 
 def _barred(words: PageWords, bars: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Through whose letters one of these bars runs."""
+    """Return whether one of these bars runs through the letters of each word."""
     height = (words.baselines[:, 1, None] - (bars[None, :, 1] + bars[None, :, 3]) / 2) / words.sizes[:, None]
     thin = bars[None, :, 3] - bars[None, :, 1] < THICKEST * words.sizes[:, None]
     return np.asarray(((height > LOWEST) & (height < HIGHEST) & thin & _covered(words, bars)).any(axis=1), np.bool_)
 
 
 def _under(words: PageWords, quads: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """On which one of these annotations lies."""
+    """Return whether one of these annotations lies on each word."""
     middle = words.baselines[:, 1, None] - 0.3 * words.sizes[:, None]
     across = (quads[None, :, 1] < middle) & (quads[None, :, 3] > middle)
     return np.asarray((across & _covered(words, quads)).any(axis=1), np.bool_)

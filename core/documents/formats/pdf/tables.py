@@ -1,6 +1,6 @@
 """Rows of tables among the lines of a page, and the column heads that go with each.
 
-A table here is what reads as one: neighbouring lines whose cells are figures, or stand under each other.
+A table here is what reads as one: neighbouring lines with cells that are figures, or that are below each other.
 """
 
 import re
@@ -11,21 +11,21 @@ from itertools import pairwise, takewhile
 
 from pincite.core.documents.formats.pdf.layout import Line, Segment
 from pincite.core.domain.documents import TICKED, UNTICKED, Place
+from pincite.core.text.years import YEAR
 
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"^(?:FY ?|Q[1-4] ?)?(?:19|20)\d\d[A-Za-z*]?(?:[/–-]\d\d(?:\d\d)?)?,?$")
-_IN_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _MAX_HEAD_LINES = 4
 
 Column = tuple[float, float, str]
-"""Where a column's head begins and ends, and what it says."""
+"""Left edge, right edge and text of a column's head."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """``heads`` is the head line, columns parted by " | "; ``tabs`` is how many tabs stand before each segment.
+    """``heads`` is the head line, columns parted by " | "; ``tabs`` is how many tabs precede each segment.
 
-    ``places`` says where each cell is, if rules are drawn around the cells.
+    ``places`` is where each cell is, if rules are drawn around the cells.
     """
 
     heads: str = ""
@@ -83,10 +83,10 @@ def _cells(line: Line) -> list[tuple[Place, str]]:
 
 
 def _ruled_heads(rows: Sequence[Line]) -> int:
-    """Return how many of the first rows say what the columns are.
+    """Return how many of the first rows are heads of the columns.
 
     Those that the cells of the first row cover, and one more below a cell over several columns; none if figures are
-    among them. Of two columns, the first row heads the others only if it alone is bold, or stands over figures.
+    among them. Of two columns, the first row heads the others only if it alone is bold, or is above figures.
     """
     width = max(place.column + place.columns for row in rows for place in row.places)
     titles = sum(1 for _ in takewhile(lambda row: row.places[0].columns == width, rows[:-1]))
@@ -149,13 +149,13 @@ def _table(lines: Sequence[Line], start: int, end: int) -> dict[int, TableRow]:
     start_of_heads = _start_of_heads(lines, start) if 0 < first - start <= _MAX_HEAD_LINES else first
     data = lines[min(first, end - 1)]
     columns = _columns(
-        [line for line in lines[start_of_heads:first] if len(line.segments) > 1 or _stands_clear(line, data)]
+        [line for line in lines[start_of_heads:first] if len(line.segments) > 1 or _is_apart(line, data)]
     )
     heads = " | ".join(text for _, _, text in columns)
     rows = {index: TableRow() for index in range(start_of_heads, first)}
     for index in range(first, end):
         line = lines[index]
-        if index > first and (_begins_anew(line) or (_is_title(lines[index - 1], data) and _names_columns(line))):
+        if index > first and (_begins_new_table(line) or (_is_title(lines[index - 1], data) and _names_columns(line))):
             return rows | _table(lines, index, end)
         if not _is_title(line, data):
             rows[index] = TableRow(heads, _tabs(line.segments, columns))
@@ -175,9 +175,9 @@ def _is_row(line: Line) -> bool:
     return len(others) > 1 or (len(others) == 1 and (len(first.text) > 4 or others[0].numeric))
 
 
-def _begins_anew(line: Line) -> bool:
+def _begins_new_table(line: Line) -> bool:
     """Heads in the middle of a table: cells with years, and no figures."""
-    dated = any(_IN_YEAR.search(cell.text) for cell in line.segments[1:])
+    dated = any(YEAR.search(cell.text) for cell in line.segments[1:])
     return len(line.segments) > 1 and dated and not _data(line)
 
 
@@ -191,27 +191,27 @@ def _names_columns(line: Line) -> bool:
 
 
 def _start_of_heads(lines: Sequence[Line], start: int) -> int:
-    """Where the heads begin: up to two lines of one cell may stand above the first with several."""
+    """Return where the heads begin: up to two lines of one cell may be above the first with several."""
     first = start
     while first and start - first < 2 and lines[first - 1].zone == lines[start].zone:
-        if not _stands_over_columns(lines[first - 1], lines[start]):
+        if not _is_over_columns(lines[first - 1], lines[start]):
             break
         first -= 1
     return first
 
 
-def _stands_over_columns(line: Line, below: Line) -> bool:
+def _is_over_columns(line: Line, below: Line) -> bool:
     """Return whether a line is one cell directly above the columns and clear of the labels' column."""
-    return len(line.segments) == 1 and _stands_clear(line, below) and below.top - line.bottom < 1.2 * line.size
+    return len(line.segments) == 1 and _is_apart(line, below) and below.top - line.bottom < 1.2 * line.size
 
 
-def _stands_clear(line: Line, below: Line) -> bool:
+def _is_apart(line: Line, below: Line) -> bool:
     """Return whether the line is above the columns of figures, not above their labels."""
     return len(below.segments) > 1 and line.left > below.segments[1].left - 6 * line.size
 
 
 def _columns(heads: Sequence[Line]) -> list[Column]:
-    """Gather the words that stand over one column; the widest head line says where the columns are."""
+    """Return the columns with the words above each; the head line with the most cells determines where they are."""
     if not heads:
         return []
     base = max(heads, key=lambda line: len(line.segments))

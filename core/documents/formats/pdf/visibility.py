@@ -29,14 +29,14 @@ Picture = NDArray[np.uint8]
 """Shape (height, width, 3): blue, green, red, as pdfium draws."""
 
 _MIN_HEIGHT = 2.0
-"""Points of the em on a page of a letter's size: what is lower, or whose letters are squeezed to less, is no print."""
+"""Minimum points of the em on a page of a letter's size: text that is lower, or squeezed to less, is no print."""
 _MIN_WIDTH = 0.08
 """Of the em, for each letter of a word."""
 _LETTER_SIDE = 842.0
 _SEEN = 24
-"""Of 255: a word whose pixels differ by less from the page without it cannot be made out."""
+"""Of 255: minimum difference of a word's pixels from the page without it; with less, it cannot be made out."""
 _INK = 60
-"""Of 255: how much a picture must vary under a word that it is said to show."""
+"""Of 255: minimum variation of a picture under a word to count as showing it."""
 _SCALES = (1.0, 5.0)
 """Pixels a point: drawn small first, and larger where that leaves a doubt."""
 _MAX_PIXELS = 12_000_000
@@ -94,7 +94,7 @@ _WHITE = 235
 
 
 def apart(page: pdfium.PdfPage, words: PageWords, drawn: Drawn) -> Seen:
-    """Tell what is hidden of a page's words. Raises PdfiumError where the page cannot be drawn."""
+    """Return a page's words, with the hidden ones apart. Raises PdfiumError where the page cannot be drawn."""
     if not words.texts or min(words.width, words.height) < 1:
         return Seen(words)
     pixels = _Pixels(page, words, drawn)
@@ -125,11 +125,11 @@ def without(words: PageWords, gone: NDArray[np.bool_], shown: Sequence[str] | No
     )
 
 
-# ---------------------------------------------------------------- what the page's own statements say
+# ---------------------------------------------------------------- what the page states
 
 
 def _any_cause(page: pdfium.PdfPage, words: PageWords, drawn: Drawn) -> bool:
-    """Return whether what the page says of itself gives cause to look closer than at where there is ink."""
+    """Return whether what the page states gives cause to look closer than at where there is ink."""
     if not drawn.whole or any(map(Statements().odd, drawn.texts)):
         return True
     if _too_small(words, words.boxes, words.texts).any() or _outside(words, words.boxes).any():
@@ -157,7 +157,7 @@ def _outside(words: PageWords, boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray(((middles < 0) | (middles > np.array([words.width, words.height]))).any(axis=1))
 
 
-# ---------------------------------------------------------------- what its pixels say
+# ---------------------------------------------------------------- what its pixels show
 
 
 def _runs(page: pdfium.PdfPage, words: PageWords) -> list[_Run]:
@@ -196,7 +196,7 @@ class _Pixels:
         self._full, self._factor = self._picture(_SCALES[0])
 
     def all_inked(self) -> bool:
-        """Return whether anything is to be seen in the place of every word."""
+        """Return whether anything is visible where each word is."""
         left, top, right, bottom = _inner(self._full, self._words.boxes * self._factor).T
         green = self._full[:, :, 1].astype(np.int16)
         steps = np.zeros((green.shape[0] + 1, green.shape[1]), np.int32)
@@ -266,7 +266,7 @@ class _Pixels:
         return self._page.render(scale=factor).to_numpy()[:, :, :3], factor
 
     def _reason(self, run: _Run) -> HiddenReason:
-        """Why a run leaves no mark, where its style alone does not say."""
+        """Return why a run leaves no mark, where its style alone does not show it."""
         if run.style is not None and run.style.switched:
             return HiddenReason.SWITCHED
         if run.style is not None and run.style.clipped:
@@ -325,7 +325,7 @@ def _ground_reason(run: _Run, alone: Picture) -> HiddenReason | None:
 
 
 def _overlaps(boxes: NDArray[np.float64], number: int) -> bool:
-    """Return whether another run stands in much the same place, whose ink must not count for this one."""
+    """Return whether other runs are in much the same place: their ink must not count for this one."""
     box = boxes[number]
     sides = np.minimum(boxes[:, 2:], box[2:]) - np.maximum(boxes[:, :2], box[:2])
     shared = np.where((sides > 0).all(axis=1), sides.prod(axis=1), 0.0)

@@ -7,7 +7,7 @@ from pincite.core.domain.errors import UnreadablePdfError
 
 PRODUCER = "Pincite, from a Word file"
 WITH_PAGES = f"{PRODUCER} with its pages"
-"""Where the file says on which pages Word last showed it."""
+"""Producer where the file states on which pages Word last showed it."""
 _DOCUMENT = "word/document.xml"
 
 
@@ -28,6 +28,6 @@ def save_as_pdf(path: Path, target: Path) -> None:
         typeset(path, target)
     except UnreadablePdfError:
         raise
-    except Exception as error:  # four libraries say what is wrong with a package in dozens of ways, and none is ours
+    except Exception as error:  # four libraries report a broken package in dozens of ways, and none is ours
         what = f"{path.name} cannot be read as an ordinary Word document (.docx; {type(error).__name__})."
         raise UnreadablePdfError(what, hint="Save it as one, or as a PDF, in the program that shows it.") from error

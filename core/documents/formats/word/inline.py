@@ -29,7 +29,7 @@ _SIGNS = {"☐": UNTICKED, "☑": TICKED, "☒": TICKED, "\u00ad": "", "\u2011":
 _WINGDINGS = {0x6F: UNTICKED, 0xA8: UNTICKED, 0xFD: TICKED, 0xFE: TICKED, 0xFC: "✓", 0xFB: "✗", 0xE0: "→"}
 UNKNOWN_SIGN = "◊"
 BLANK = "____"
-"""Stands for a field that nobody filled in, as on paper: its label is not the label of what follows."""
+"""Text for a field that nobody filled in, as on paper: its label is not the label of what follows."""
 _AROUND = {
     qn("m:num"): ("(", ")"), qn("m:den"): ("/(", ")"), qn("m:sup"): ("^(", ")"), qn("m:sub"): ("_(", ")"),
     qn("m:rad"): ("√(", ")"), qn("m:d"): ("(", ")"),
@@ -94,7 +94,7 @@ class Inline:
         """Of the fields that are open here, the outermost first: whether this is what it shows."""
 
     def pieces(self, paragraph: BaseOxmlElement, boxes: list[BaseOxmlElement], ground: Ground) -> Iterator[Piece]:
-        """``boxes`` takes up the text boxes that hang on the paragraph, which stands on ``ground``."""
+        """Yield the pieces of a paragraph on ``ground``; the text boxes that hang on it are added to ``boxes``."""
         self._fields, self._paragraph, self._ground = [], paragraph.find(qn("w:pPr")), ground
         yield from self._in(paragraph, boxes)
 
@@ -184,12 +184,12 @@ class Inline:
             runs = self.runs_of(note)
             self._paragraph, self._ground = around
             if reference.tag == _COMMENT:
-                said = [replace(run, text=run.text.translate(_UNBRACKETED)) for run in runs[:-1]]
-                mark, runs = "", [Run(f"{COMMENT}{_by(note)}: "), *said, Run("]")]
+                plain_runs = [replace(run, text=run.text.translate(_UNBRACKETED)) for run in runs[:-1]]
+                mark, runs = "", [Run(f"{COMMENT}{_by(note)}: "), *plain_runs, Run("]")]
             yield Note(mark, tuple(runs))
 
     def runs_of(self, element: BaseOxmlElement) -> list[Run]:
-        """Return what the paragraphs of an element say, with a space behind each: a note, a header."""
+        """Return the runs of an element's paragraphs, with a space behind each: a note, a header."""
         pieces = list[Piece]()
         for one in element.iter(qn("w:p")):
             self._paragraph, self._ground = one.find(qn("w:pPr")), self._visibility.page
@@ -205,11 +205,17 @@ def proposed(change: str, pieces: Sequence[Piece]) -> list[Piece]:
     first, last = shown[0], shown[-1]
     whole = "".join(pieces[at].text for at in shown)  # type: ignore[union-attr]  # these are runs
     space, after = whole[: len(whole) - len(whole.lstrip())], whole[len(whole.rstrip()) :]
-    told = list(pieces)
+    remarks = list(pieces)
     for at, side in ((last, str.rstrip), (first, str.lstrip)):
-        if isinstance(one := told[at], Run):
-            told[at] = replace(one, text=side(one.text))
-    return [*told[:first], Run(f"{space}[{change}: "), *told[first : last + 1], Run(f"]{after}"), *told[last + 1 :]]
+        if isinstance(one := remarks[at], Run):
+            remarks[at] = replace(one, text=side(one.text))
+    return [
+        *remarks[:first],
+        Run(f"{space}[{change}: "),
+        *remarks[first : last + 1],
+        Run(f"]{after}"),
+        *remarks[last + 1 :],
+    ]
 
 
 def change_of(element: BaseOxmlElement) -> str:
@@ -218,13 +224,13 @@ def change_of(element: BaseOxmlElement) -> str:
 
 
 def _by(element: BaseOxmlElement) -> str:
-    """Return who wrote something and when, as far as the file says: "by R. Dahl, 2026-06-04"."""
+    """Return who wrote something and when, as far as the file states it: "by R. Dahl, 2026-06-04"."""
     author = " ".join(re.sub(r"[^\w'’.,&-]+", " ", value(element, "w:author")).split())[:_MAX_AUTHOR_LENGTH].strip(
         " .,"
     )
     day = value(element, "w:date")[:10]
-    told = [f"by {author}" if author else "", day if re.fullmatch(r"\d{4}-\d\d-\d\d", day) else ""]
-    return ", ".join(filter(None, told))
+    parts = [f"by {author}" if author else "", day if re.fullmatch(r"\d{4}-\d\d-\d\d", day) else ""]
+    return ", ".join(filter(None, parts))
 
 
 def is_placeholder(element: BaseOxmlElement) -> bool:
@@ -233,9 +239,9 @@ def is_placeholder(element: BaseOxmlElement) -> bool:
 
 
 def with_deletions(runs: Sequence[Run]) -> list[Run]:
-    """Say at the end of a sentence that a proposal takes words out of it: without them it may say the contrary.
+    """Mark the end of a sentence that a proposal takes words out of: without them it may mean the contrary.
 
-    Words that others are proposed in place of need no more than the label of these.
+    Words with a proposed replacement need no more than the label of the replacement.
     """
     told, waiting = list[Run](), ""
     for at, run in enumerate(runs):
@@ -275,7 +281,7 @@ def styles_from(styles: Mapping[str, BaseOxmlElement], named: BaseOxmlElement | 
 
 
 def _text(child: BaseOxmlElement) -> str:
-    """What an element of a run says; empty where it says nothing, or holds others."""
+    """Return the text of an element of a run; empty where it has none, or holds others."""
     if child.tag == qn("w:t"):
         return "".join(_SIGNS.get(sign, sign) for sign in child.text or "")
     if child.tag == qn("w:sym"):

@@ -52,7 +52,7 @@ def not_read(field: Field) -> str:
 
 
 def by_page(field: Field) -> dict[int, tuple[HiddenText, ...]]:
-    """What was left out of each page; nothing of fields that say something else."""
+    """Return what was left out of each page; nothing from fields with other content."""
     found = defaultdict[int, list[HiddenText]](list)
     for number in range(_MAX_FIELDS):
         if not (told := field(f"{_FIELD}{number}")):

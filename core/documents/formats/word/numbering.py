@@ -1,4 +1,4 @@
-"""The numbers of a Word file's lists and headings: the file says how they are counted (ECMA-376, 17.9)."""
+"""The numbers of a Word file's lists and headings, counted as the file defines (ECMA-376, 17.9)."""
 
 import re
 from collections import defaultdict
@@ -12,7 +12,7 @@ _PLACE = re.compile(r"%([1-9])")
 _ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"),
           (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))  # fmt: skip
 _MAX_COUNT = 4000
-"""Beyond this a number is written in figures, whatever the file says."""
+"""Beyond this a number is written in figures, whatever the file states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class _Level:
     in_figures: bool
     """Numbers of other levels in it are written so, too."""
     restart: int
-    """It begins anew after a number of this level or a higher one (1 = top); 0: it never does."""
+    """It restarts after a number of this level or a higher one (1 = top); 0: it never does."""
 
 
 class Numbering:

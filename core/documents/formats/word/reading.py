@@ -1,4 +1,4 @@
-"""What a Word file says, in its order: paragraphs with their numbers, tables, and where Word's own pages begin.
+"""The content of a Word file, in its order: paragraphs with their numbers, tables, and where Word's own pages begin.
 
 Of tracked changes what was inserted is read as a proposal and what was deleted is not; text that nobody sees is kept
 apart with its reason. Headers, footers and comments are read as notes, of diagrams the words. Pictures, charts and how
@@ -34,7 +34,7 @@ from pincite.core.documents.formats.word.unread import lacking
 from pincite.core.documents.formats.word.visibility import Ground, Visibility
 
 _HEADING = re.compile(r"heading ([1-9])|title", re.IGNORECASE)
-_HELD_IN = frozenset(map(qn, ("w:sdt", "w:sdtContent", "w:customXml", "w:ins", "w:moveTo")))
+_CONTAINERS = frozenset(map(qn, ("w:sdt", "w:sdtContent", "w:customXml", "w:ins", "w:moveTo")))
 _MAX_HEADS_LENGTH = 400
 """Letters of a table's heads that are repeated on its further pages."""
 _MAX_COLUMNS = 63
@@ -121,9 +121,9 @@ class WordFile:
         self.first_label = self._page_label()
 
     def items(self) -> Iterator[Item]:
-        """Notes stand at the end of their page, where the pages are known, else of their document.
+        """Yield all items; notes are at the end of their page, where the pages are known, else of their document.
 
-        What the headers and footers of all pages say is a note of the first.
+        The headers and footers of all pages are notes of the first.
         """
         self._notes = list(self._running())
         for item in self._blocks(self._body, self._visibility.page):
@@ -139,11 +139,11 @@ class WordFile:
                 yield from self._paragraph(child, ground)
             elif child.tag == qn("w:tbl"):
                 yield from self._table(child, ground)
-            elif child.tag in _HELD_IN and not is_placeholder(child):
+            elif child.tag in _CONTAINERS and not is_placeholder(child):
                 yield from self._blocks(child, ground)
 
     def _paragraph(self, element: BaseOxmlElement, ground: Ground) -> Iterator[Item]:
-        """Yield a paragraph, or its pieces on several pages; the text boxes that hang on it stand behind it."""
+        """Yield a paragraph, or its pieces on several pages; the text boxes that hang on it follow it."""
         boxes = list[BaseOxmlElement]()
         pieces = list(self._inline.pieces(element, boxes, ground))
         properties = element.find(qn("w:pPr"))
@@ -275,7 +275,7 @@ class WordFile:
             yield style
 
     def _running(self) -> Iterator[Paragraph]:
-        """What headers and footers say in letters, each text once."""
+        """Yield the headers and footers that contain letters, each text once."""
         said, settings = set[str](), next(self._parts(RELATIONSHIP_TYPE.SETTINGS), None)
         even = settings is not None and _is_set(settings, "w:evenAndOddHeaders")
         for section in self._sections:
@@ -320,7 +320,7 @@ def _held(parent: BaseOxmlElement, name: str) -> Iterator[BaseOxmlElement]:
     for child in parent:
         if child.tag == qn(name):
             yield child
-        elif child.tag in _HELD_IN:
+        elif child.tag in _CONTAINERS:
             yield from _held(child, name)
 
 

@@ -215,9 +215,9 @@ def _table(table: Table, styles: _Styles, pages: _Pages) -> Flowable:
 
 
 def _lines_of(table: Table) -> list[Any]:
-    """Return the lines between the cells, none of them through cells that are one.
+    """Return the lines between the cells, except within merged cells.
 
-    Those are no spans: reportlab does not part spans where a page ends.
+    Merged cells are no spans: reportlab does not part spans where a page ends.
     """
     line = (0.4, colors.grey)
     if not any(cell.goes_on for row in table.rows for cell in row):
@@ -283,7 +283,7 @@ def _check_letters(items: Sequence[Item], name: str) -> None:
 
 @cache
 def _drawable(sign: str) -> str:
-    """The sign, or plainer ones that stand for it, where a font has them; else one that says that it is lacking."""
+    """Return the sign, or plainer equivalents, where a font has them; else the sign for an unknown one."""
     plain = unicodedata.normalize("NFKC", sign)
     return next((one for one in (sign, plain) if all(map(_font_for, one))), UNKNOWN_SIGN)
 
@@ -300,7 +300,7 @@ def _font_for(sign: str) -> str:
 
 @cache
 def _signs_of(font: str) -> frozenset[int]:
-    """Return the code points that a font has; none where it is not here. It can be used from then on."""
+    """Return the code points that a font has; none if it is not installed. It can be used from then on."""
     try:
         face = TTFont(font, f"{font}.ttf")
     except (TTFError, OSError):

@@ -1,6 +1,6 @@
 """Whether a reader of a Word file sees a run, by the file's own properties with its styles resolved (ECMA-376, 17.7).
 
-The limits are those of PDFs. What Word decides only when it draws (pictures behind text, shapes over it) is not told.
+The limits are those of PDFs. What Word decides only when it draws (pictures behind text, shapes over it) is unknown.
 """
 
 import colorsys
@@ -45,7 +45,7 @@ _EDGES = ("firstRow", "lastRow", "firstColumn", "lastColumn")
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Where paragraphs stand. ``color`` None: not known, so that no colour is called hidden on it."""
+    """Surroundings of paragraphs. ``color`` None: not known, so that no colour is called hidden on it."""
 
     color: Color | None = _PAPER
     properties: tuple[BaseOxmlElement, ...] = ()
@@ -65,7 +65,7 @@ class Visibility:
         settings: BaseOxmlElement | None,
         background: BaseOxmlElement | None,
     ) -> None:
-        """``defaults``: w:docDefaults; ``background``: of the document, which Word shows only where it is told to."""
+        """``defaults``: w:docDefaults; ``background``: of the document, which Word shows only if set to."""
         self._styles = styles
         path = f"{qn('w:rPrDefault')}/{qn('w:rPr')}"
         self._defaults = [found] if defaults is not None and (found := defaults.find(path)) is not None else []
@@ -159,10 +159,10 @@ class Visibility:
             name = _named(style, "w:basedOn")
 
     def _vanishes(self, direct: Properties, levels: Sequence[Properties]) -> bool:
-        """What a run itself says counts; styles of different kinds switch each other off (17.7.3)."""
-        said = _said(direct, "w:vanish")
-        if said is not None:
-            return said
+        """Return whether a run vanishes: its own property counts; styles of several kinds undo each other (17.7.3)."""
+        direct_value = _said(direct, "w:vanish")
+        if direct_value is not None:
+            return direct_value
         return bool(_said(self._defaults, "w:vanish")) or sum(bool(_said(one, "w:vanish")) for one in levels) % 2 == 1
 
     def _parts_of_table(
@@ -251,7 +251,7 @@ class Visibility:
         plain, scheme = solid.find(f"{_A}srgbClr"), solid.find(f"{_A}schemeClr")
         if plain is not None:
             return _rgb(str(plain.get("val")))
-        if scheme is None or len(scheme):  # changed further: not told
+        if scheme is None or len(scheme):  # changed further: not known
             return None
         short = {one: name for name, one in _MAPPED.items()} | {"tx1": "text1", "tx2": "text2"}
         name = short.get(str(scheme.get("val")), str(scheme.get("val")))
@@ -278,8 +278,8 @@ def _toned(color: Color, tint: str, shade: str) -> Color:
     return red, green, blue
 
 
-def _rgb(told: str) -> Color | None:
-    return (int(told[:2], 16), int(told[2:4], 16), int(told[4:], 16)) if _HEX.fullmatch(told) else None
+def _rgb(color: str) -> Color | None:
+    return (int(color[:2], 16), int(color[2:4], 16), int(color[4:], 16)) if _HEX.fullmatch(color) else None
 
 
 def _is_small(every: Properties) -> bool:
@@ -322,5 +322,5 @@ def _named(element: BaseOxmlElement | None, name: str) -> str:
     return value(child) if child is not None else ""
 
 
-def _whole(told: str, otherwise: int = 0) -> int:
-    return int(told) if re.fullmatch(r"-?\d{1,6}", told) else otherwise
+def _whole(number: str, otherwise: int = 0) -> int:
+    return int(number) if re.fullmatch(r"-?\d{1,6}", number) else otherwise

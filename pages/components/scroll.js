@@ -1,0 +1,86 @@
+// The conversation's scroll position: the question just asked is at the top of the view, its answer grows below it, and
+// what a person looks at stays where it is when the conversation becomes narrower or wider.
+const MARGIN = 8
+
+const questions = (pane) => [...pane.querySelectorAll('[class*="st-key-question_"]')]
+const topIn = (pane, part) => part.getBoundingClientRect().top - pane.getBoundingClientRect().top
+
+// Room below the last answer, so that its question can be at the top of the view whatever the answer's length.
+function makeRoom(pane) {
+  const question = questions(pane).at(-1)
+  const end = [...pane.children].at(-1)?.getBoundingClientRect().bottom ?? 0
+  const used = question ? end - question.getBoundingClientRect().top : Infinity
+  const room = `${Math.max(0, Math.floor(pane.clientHeight - used - MARGIN))}px`
+  if (pane.style.paddingBottom !== room) pane.style.paddingBottom = room
+}
+
+function showQuestion(pane) {
+  const all = questions(pane), question = all.at(-1)
+  const hidden = Math.max(0, question.offsetHeight - pane.clientHeight / 3) // of a long question its end is shown
+  const moved = topIn(pane, question) + hidden - MARGIN
+  if (all.length === 1) pane.scrollTop = 0
+  else if (Math.abs(moved) > 1) pane.scrollTop += moved
+  pane.put = pane.scrollTop
+}
+
+// Remember where what is at the top of the view, or what was pressed, is in the window; a conversation that is at its
+// beginning, with its title, stays there.
+function hold(pane, pressed) {
+  const top = pane.getBoundingClientRect().top
+  const lines = '[class*="st-key-question_"] p, [class*="st-key-answer_"] :is(p, li, td, button)'
+  const part = pressed ?? [...pane.querySelectorAll(lines)].find((one) => one.getBoundingClientRect().bottom > top)
+  const until = pressed ? Date.now() + 3000 : 0
+  pane.held = part && pane.scrollTop > 0 && { part, top: part.getBoundingClientRect().top, until }
+}
+
+export default function ({ data }) {
+  const pane = document.querySelector(`.st-key-${data.pane}`)
+  if (!pane) return
+  pane.release?.()
+  const settle = () => {
+    makeRoom(pane)
+    const last = questions(pane).at(-1)?.className.match(/st-key-question_\w+/)[0] ?? ""
+    const waiting = pane.querySelector('[class*="st-key-waiting_"]')?.className.match(/st-key-waiting_(\d+)/)[1]
+    const waits = Number(waiting ?? 0)
+    if (pane.last !== last) Object.assign(pane, { last, shows: true })
+    else if (waits > pane.waits) { // a question was asked meanwhile: it is shown at the end
+      pane.shows = false
+      pane.scrollTop = pane.scrollHeight
+    }
+    pane.waits = waits
+    if (last && pane.shows) showQuestion(pane)
+  }
+  const moved = () => { // by a person: the question is no longer kept at the top
+    pane.shows = false
+    if (pane.held) pane.held.until = 0
+  }
+  const scrolled = () => {
+    if (pane.shows && Math.abs(pane.scrollTop - pane.put) > 2) moved() // by a screen reader or a search in the page
+    if (!(pane.held?.until > Date.now())) hold(pane)
+  }
+  const pressed = (event) => {
+    moved()
+    const part = event.target.closest?.('[class*="st-key-answer_"] .stMarkdownBadge, [class*="st-key-answer_"] button')
+    if (part) hold(pane, part)
+  }
+  let width = pane.clientWidth
+  const sized = new ResizeObserver(() => {
+    if (pane.clientWidth !== width && pane.held?.part?.isConnected)
+      pane.scrollTop += pane.held.part.getBoundingClientRect().top - pane.held.top
+    width = pane.clientWidth
+    settle()
+  })
+  const watch = () => { for (const one of [pane, ...pane.children]) sized.observe(one, { box: "border-box" }) }
+  const grown = new MutationObserver(() => { watch(); settle() }) // before what changed is painted
+  const heard = { scroll: scrolled, pointerdown: pressed, wheel: moved, touchmove: moved, keydown: moved, focusin: moved }
+  for (const [event, hear] of Object.entries(heard)) pane.addEventListener(event, hear, { passive: true })
+  watch()
+  grown.observe(pane, { childList: true, subtree: true })
+  settle()
+  pane.release = () => {
+    sized.disconnect()
+    grown.disconnect()
+    for (const [event, hear] of Object.entries(heard)) pane.removeEventListener(event, hear)
+  }
+  return () => pane.release()
+}

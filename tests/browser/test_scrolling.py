@@ -1,0 +1,96 @@
+"""What a person reads stays where it is: the question is at the top of the view, its answer below it."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import PATIENCE_MS
+from tests.browser.test_journeys import NewPage
+
+expect.set_options(timeout=PATIENCE_MS)
+MARGIN = 12
+"""Pixels between the top of the conversation and its last question."""
+WATCH = """() => {
+  const pane = document.querySelector(".st-key-conversation")
+  window.tops = []
+  const look = () => {
+    const question = [...pane.querySelectorAll('[class*="st-key-question_"]')].at(-1)
+    const top = question.getBoundingClientRect().top - pane.getBoundingClientRect().top
+    window.tops.push([pane.querySelectorAll('[class*="st-key-question_"]').length, top, performance.now()])
+    requestAnimationFrame(look)
+  }
+  look()
+}"""
+
+
+def answered(page: Page, questions: int) -> None:
+    expect(page.get_by_role("button", name="Why this answer?")).to_have_count(questions)
+
+
+def ask(page: Page, question: str) -> None:
+    box = page.get_by_test_id("stChatInputTextArea")
+    box.fill(question)
+    box.press("Enter")
+
+
+def top_of(page: Page, selector: str) -> Any:
+    return page.locator(selector).first.evaluate("one => one.getBoundingClientRect().top")
+
+
+@pytest.mark.parametrize("width", [1440, 1024])
+def test_a_question_is_at_the_top_while_its_answer_grows_and_stays_there(
+    quoting_app: str, new_page: NewPage, width: int
+) -> None:
+    page = new_page()
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(quoting_app)
+    page.get_by_role("button", name="Try it with the sample contract").click()
+    answered(page, 1)
+    page.evaluate(WATCH)
+    for number, question in enumerate(("Who may terminate the contract?", "What are the fees?"), start=2):
+        ask(page, question)
+        answered(page, number)
+        page.wait_for_timeout(1_000)
+        seen = [(top, at) for count, top, at in page.evaluate("window.tops") if count == number]
+        later = [top for top, at in seen if at > seen[0][1] + 1_000]
+        assert later and all(0 <= top <= MARGIN for top in later), "nothing jumps once the question is shown"
+        expect(page.get_by_role("button", name="Why this answer?").last).to_be_visible()
+    page.reload()
+    answered(page, 3)
+    page.wait_for_timeout(1_000)
+    pane, last = top_of(page, ".st-key-conversation"), page.locator('[class*="st-key-question_"]').last
+    assert 0 <= last.evaluate("one => one.getBoundingClientRect().top") - pane <= MARGIN, "as it was left"
+
+
+def test_a_citation_stays_where_it_was_pressed_while_its_page_opens_and_closes(
+    quoting_app: str, new_page: NewPage
+) -> None:
+    page = new_page()
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(quoting_app)
+    page.get_by_role("button", name="Try it with the sample contract").click()
+    answered(page, 1)
+    for number, question in enumerate(("Who may terminate the contract?", "Which law governs it?"), start=2):
+        ask(page, question)
+        answered(page, number)
+    page.wait_for_timeout(1_000)
+    pane = page.locator(".st-key-conversation").bounding_box()
+    assert pane
+    page.mouse.move(pane["x"] + 200, pane["y"] + 200)
+    page.mouse.wheel(0, -450)
+    page.wait_for_timeout(500)
+    marks = page.get_by_role("button", name=re.compile(r"^Open service-contract"))
+    mark = next(one for one in marks.all() if (box := one.bounding_box()) and pane["y"] < box["y"] < 700)
+    before = mark.bounding_box()
+    mark.click()
+    expect(page.locator(".st-key-page_panel img")).to_be_visible()
+    page.wait_for_timeout(1_500)
+    opened = mark.bounding_box()
+    assert before and opened and abs(opened["y"] - before["y"]) < 30, "it may be on another line of its paragraph"
+    page.go_back()
+    expect(page.locator(".st-key-page_panel")).to_have_count(0)
+    page.wait_for_timeout(1_000)
+    closed = mark.bounding_box()
+    assert closed and abs(closed["y"] - before["y"]) < 60
