@@ -8,7 +8,7 @@ def open_session(model: bytes | str, weights: Mapping[str, Any] | None = None) -
     """Return an onnxruntime session, given the network or its path, that uses one thread on the processor.
 
     ``weights`` are arrays by name that the network takes from outside. Processors without VNNI instructions saturate
-    when they multiply 8-bit numbers, unless onnxruntime is set to be exact; every processor must give the same answer.
+    when they multiply 8-bit numbers, unless onnxruntime is set to be exact.
     """
     import onnxruntime  # type: ignore[import-untyped]  # ships no types; takes long to import
 
