@@ -13,7 +13,7 @@ from pincite.core.judge.restated import changes
 from pincite.core.judge.sources import MAX_COMPARED, Sentence, Sources
 from pincite.core.text.numbers import Quantity, comparable, quantities, same
 from pincite.core.text.plain import shortened
-from pincite.core.text.terms import content_terms
+from pincite.core.text.terms import content_terms, root
 
 
 class FindingKind(StrEnum):
@@ -162,7 +162,17 @@ def _findings_of_holders(claim: str, quantity: Quantity, holders: list[Sentence]
         if row.row_label and row.row_label <= wanted and row not in holders:
             detail = f"{figure} is in another row; the right one reads: {row.text.strip()}"
             return Finding(FindingKind.OTHER_CELL, detail)
-    return None
+    return _row_not_named(claim, quantity, holders)
+
+
+def _row_not_named(claim: str, quantity: Quantity, rows: list[Sentence]) -> Finding | None:
+    """Find a figure from a table in a claim about something, none of whose words name its row or are above it."""
+    figures = {term for one in quantities(claim) for term in content_terms(one.text)}
+    about = {root(term) for term in content_terms(claim) if term not in figures}
+    named = {root(term) for row in rows for line in (row, *row.heads) for term in line.terms}
+    if not about or about & named:
+        return None
+    return Finding(FindingKind.REWORDED, f"{quantity.text.strip()} is in this row: {' '.join(rows[0].text.split())}")
 
 
 def _counts_other(quantity: Quantity, holders: list[Sentence], evidence: Sources) -> str:

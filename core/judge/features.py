@@ -13,7 +13,7 @@ from pincite.core.domain.answers import AnswerPart, Span
 from pincite.core.domain.logistic import log_odds
 from pincite.core.judge.checks import Finding, FindingKind, check_claim
 from pincite.core.judge.claims import ClaimText, extract_claims
-from pincite.core.judge.restated import restates
+from pincite.core.judge.restated import restates, restates_reading, without_other_words
 from pincite.core.judge.sources import Sources, contained_terms
 from pincite.core.text.checker import Meaning, installed_checker
 from pincite.core.text.numbers import in_one_spelling
@@ -66,13 +66,15 @@ def measure_claim(claim: ClaimText, evidence: Sources) -> ClaimMeasure:
     if claim.stated_by_code or (claim.verbatim and any(claim.text in source.text for source in evidence.sources)):
         return ClaimMeasure(claim, (), _undoubted(REPEATED), REPEATED, repeated=True)
     repeated = any(restates(claim.bare, sentence.text) for sentence in evidence.sentences)
-    meaning = REPEATED if repeated else check_meaning(claim.bare, evidence)
+    meaning = REPEATED if repeated else _meaning_of(claim.bare, evidence)
     if claim.absent and not repeated:
         # of what is not there no words can be found
         features = _undoubted(meaning and replace(meaning, supported=1 - meaning.contradicted))
         return ClaimMeasure(claim, (), features, meaning)
     claim = replace(claim, absent=False)
     findings = check_claim(claim.bare, evidence)
+    if not findings and any(restates_reading(claim.bare, one, evidence.question) for one in evidence.readings):
+        return ClaimMeasure(claim, (), _undoubted(REPEATED), REPEATED)
     terms = frozenset(content_terms(claim.bare))
     near = evidence.near(terms)
     telling = sum(map(specificity, terms))
@@ -105,6 +107,23 @@ def check_meaning(claim: str, evidence: Sources) -> Meaning | None:
         return None
     texts = evidence.stretches(frozenset(content_terms(claim)))
     return checker.check(in_one_spelling(claim), list(map(in_one_spelling, texts)))
+
+
+def _meaning_of(claim: str, evidence: Sources) -> Meaning | None:
+    """Return the checker's findings; figures of table rows must also bear what the claim adds to the row's words.
+
+    The checker reads rows badly, so that it finds "was not 512" in one; it knows that "was 512" does not support that.
+    """
+    meaning, checker = check_meaning(claim, evidence), installed_checker()
+    rows = evidence.rows_of(claim)
+    if meaning is None or checker is None or not rows:
+        return meaning
+    known = frozenset(one for row in rows for line in (row, *row.heads) for one in line.stems)
+    bare = without_other_words(claim, known.union(map(stem, words(evidence.question))))
+    if bare == claim:
+        return meaning
+    added = checker.check(in_one_spelling(claim), [in_one_spelling(bare)])
+    return Meaning(min(meaning.supported, added.supported), max(meaning.contradicted, added.contradicted))
 
 
 def sentence_by_meaning(claim: str, text: str) -> Span | None:

@@ -87,15 +87,17 @@ def judge_answer(
     sources: Sequence[str],
     *,
     worked_out: Sequence[str] = (),
+    readings: Sequence[str] = (),
     citations_expected: bool = False,
 ) -> AnswerFindings:
     """Judge `answer`; the number n of a part points to ``sources[n - 1]``. A bare text is prose that cites nothing.
 
-    The figures of ``worked_out``, which code computed from the sources, need stand in none.
+    The figures of ``worked_out``, which code computed from the sources, need stand in none. ``readings``: what code
+    surely read off table cells as the answer, in words.
     With `citations_expected` a claim without a mark costs faithfulness and citation validity.
     """
     models = shipped_models()
-    pool = Sources.of(sources, question, worked_out)
+    pool = Sources.of(sources, question, worked_out, readings)
     parts = (AnswerPart(answer),) if isinstance(answer, str) else tuple(answer)
     measures = measure_claims(parts, pool)
     doubts = models.doubts(measures)

@@ -12,8 +12,10 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 
 from pincite.core.text.numbers import MEASURES, Quantity, one_spelling, quantities, same
+from pincite.core.text.terms import stem
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?:e[-−+]?\d+|[^\W\d_]{0,3})|[^\W\d_]+(?:['’][^\W\d_]+)*|[°%‰½⅓⅔¼¾⅛⅜⅝⅞±€$£¥]")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NOT = re.compile(r"(?<=\bca)(n)['’]t\b|n['’]t\b|(?<=\bcan)not\b", re.IGNORECASE)
 _OPENING = re.compile(r"^[^\W\d_]+,\s+")
 """One word and a comma, such as "No," or "However,", which the sentence that follows can do without."""
@@ -84,6 +86,25 @@ def _replaced(
 def restates(claim: str, sentence: str) -> bool:
     """Return whether both have the same words, however their figures, dates and units are written."""
     return _words(claim).tokens == _words(sentence).tokens
+
+
+def restates_reading(claim: str, reading: str, question: str) -> bool:
+    """Return whether a claim has every figure of a reading and only words of the reading and of the question."""
+    told, given = _words(claim), _words(reading)
+    return given.figures.keys() <= told.figures.keys() | _words(question).figures.keys() and (
+        set(told.tokens) <= {*given.tokens, *_words(question).tokens}
+        and bool(told.figures.keys() & given.figures.keys())
+    )
+
+
+def without_other_words(claim: str, known: frozenset[str]) -> str:
+    """Return a claim without the words whose stems are not known; figures stay."""
+    kept, position = [], 0
+    for start, end in [*((one.start, one.end) for one in quantities(claim)), (len(claim), len(claim))]:
+        before = _WORD.sub(lambda match: match.group() if stem(match.group()) in known else "", claim[position:start])
+        kept += [before, claim[start:end]]
+        position = end
+    return " ".join("".join(kept).split())
 
 
 class _Words:

@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from pincite.core.judge.restated import changes
-from pincite.core.text.numbers import Quantity, quantities, stated_scales
+from pincite.core.text.numbers import Quantity, quantities, same, stated_scales
 from pincite.core.text.quotations import NormalizedText
 from pincite.core.text.sentences import split_sentences
 from pincite.core.text.terms import FUNCTION_WORDS, content_terms, root, specificity, stem, words
@@ -99,21 +99,33 @@ class Source:
 class Sources:
     """All sources of an answer, or those that one claim cites."""
 
-    def __init__(self, sources: Sequence[Source], question: str = "", worked_out: Sequence[str] = ()) -> None:
-        """Take prepared sources; names and figures of the question, and figures that code worked out, are known."""
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        question: str = "",
+        worked_out: Sequence[str] = (),
+        readings: Sequence[str] = (),
+    ) -> None:
+        """Take prepared sources; names and figures of the question, and figures that code worked out, are known.
+
+        ``readings``: what code surely read off table cells as the answer, in words.
+        """
         self.sources = tuple(sources)
         self.sentences = tuple(sentence for source in sources for sentence in source.sentences)
         self.question = question
         self.worked_out = worked_out
+        self.readings = readings
 
     @classmethod
-    def of(cls, texts: Sequence[str], question: str = "", worked_out: Sequence[str] = ()) -> "Sources":
+    def of(
+        cls, texts: Sequence[str], question: str = "", worked_out: Sequence[str] = (), readings: Sequence[str] = ()
+    ) -> "Sources":
         """Prepare texts."""
-        return cls([Source(text) for text in texts], question, worked_out)
+        return cls([Source(text) for text in texts], question, worked_out, readings)
 
     def only(self, *sources: Source) -> "Sources":
         """Return some of them, with the same known."""
-        return Sources(sources, self.question, self.worked_out)
+        return Sources(sources, self.question, self.worked_out, self.readings)
 
     def cited(self, numbers: Sequence[int]) -> "Sources | None":
         """Return those with these numbers, counted from 1; None if there is none of them."""
@@ -157,6 +169,18 @@ class Sources:
         texts = ["\n".join(one.text.strip() for one in stretch) for stretch in found]
         other = next((n for n, stretch in enumerate(found) if stretch[0].source is not found[0][0].source), None)
         return texts if other is None else [*texts, f"{texts[0]}\n{texts[other]}"]
+
+    def rows_of(self, claim: str) -> list[Sentence]:
+        """Return the table rows that a claim takes its figures from; none if any of them is in other sentences."""
+        rows: list[Sentence] = []
+        for figure in (one for one in quantities(claim) if one.counts):
+            holders = [
+                one for one in self.sentences if any(same(figure, given, one.source.scales) for given in one.quantities)
+            ]
+            if not all(one.row_label for one in holders):
+                return []
+            rows += holders
+        return rows
 
     def near_copies(self, text: str) -> list[str]:
         """Return the sentences that a text repeats with few other words."""

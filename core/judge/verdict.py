@@ -50,6 +50,7 @@ def verdict_of(
     page_text: PageText,
     threshold: float,
     worked_out: Sequence[str] = (),
+    readings: Sequence[str] = (),
     answered: float | None = None,
     read: float | None = None,
     states_what_is_read: bool = False,
@@ -64,11 +65,12 @@ def verdict_of(
     Where the engine said how likely its answer is right, that is the confidence, as far as the claims are borne out;
     of prose it is never more than the geometric mean of the probabilities that the evidence answers (``answered``) and
     that what code reads off it is the answer (``read``), where they were weighed; of prose that declines it is what is
-    left of the first. ``worked_out``: what code computed from the evidence, in words.
+    left of the first. ``worked_out``: what code computed from the evidence, in words; ``readings``: what it surely
+    read off table cells as the answer.
     """
     ordered = sorted(evidence, key=lambda item: item.number)
     texts = source_texts(ordered)
-    findings = judge_answer(question, answer, texts, worked_out=worked_out, citations_expected=True)
+    findings = judge_answer(question, answer, texts, worked_out=worked_out, readings=readings, citations_expected=True)
     likely = next((part.probability for part in answer if part.probability is not None), None)
     if findings.declined:
         unanswered = UNKNOWN if answered is None else 1 - answered

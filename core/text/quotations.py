@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from pincite.core.domain.answers import Span
+from pincite.core.text.numbers import quantities, same, stated_scales
 from pincite.core.text.sentences import split_sentences
 from pincite.core.text.terms import content_terms, rarity
 
@@ -54,19 +55,26 @@ def locate(quotation: str, page_text: str) -> Span | None:
 
 
 def best_quotation(claim_text: str, passage_texts: Sequence[str]) -> tuple[int, Span] | None:
-    """Return the passage number and span of the sentence or row that shares most of the claim's rare terms."""
+    """Return the passage number and span of the sentence or row that shares most of the claim's rare terms.
+
+    One that gives more of the claim's figures, at the scale of its table, comes first: a quotation has to show them.
+    """
     candidates = [(number, span) for number, text in enumerate(passage_texts) for span in split_sentences(text)]
     term_sets = [frozenset(content_terms(passage_texts[number][span.start : span.end])) for number, span in candidates]
     weights = rarity(term_sets)
     wanted = frozenset(content_terms(claim_text))
-    best: tuple[float, int] | None = None
-    for position, terms in enumerate(term_sets):
+    figures = [one for one in quantities(claim_text) if one.counts]
+    scales = [stated_scales(text) for text in passage_texts] if figures else []
+    best: tuple[int, float, int] | None = None
+    for position, (terms, (number, span)) in enumerate(zip(term_sets, candidates, strict=True)):
+        given = quantities(passage_texts[number][span.start : span.end]) if figures else ()
+        shown = sum(any(same(figure, one, scales[number]) for one in given) for figure in figures)
         shared = sum(weights[term] for term in wanted & terms)
         # Of two sentences that share as much with the claim, the one with fewer other words is the better quotation.
         score = shared - 0.02 * sum(weights[term] for term in terms - wanted)
-        if shared > 0 and (best is None or score > best[0]):
-            best = (score, position)
-    return candidates[best[1]] if best else None
+        if (shown or shared > 0) and (best is None or (shown, score) > best[:2]):
+            best = (shown, score, position)
+    return candidates[best[2]] if best else None
 
 
 def _normalize(text: str) -> tuple[str, list[int]]:

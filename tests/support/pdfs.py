@@ -60,8 +60,8 @@ def two_columns(left: str, right: str, *, title: str = "") -> bytes:
     return bytes(document.output())
 
 
-def table(rows: Sequence[Sequence[str]], *, title: str = "") -> bytes:
-    """A table without rules: the first column left, the others right-aligned; empty cells are not drawn."""
+def table(rows: Sequence[Sequence[str]], *, title: str = "", ruled: bool = False) -> bytes:
+    """A table: the first column left, the others right-aligned; empty cells are not drawn."""
     document = _document()
     document.add_page()
     document.set_font("helvetica", "B", size=11)
@@ -72,6 +72,8 @@ def table(rows: Sequence[Sequence[str]], *, title: str = "") -> bytes:
             x = 20.0 if column == 0 else 95 + 32 * column - document.get_string_width(cell)
             if cell:
                 document.text(x, 35 + 6 * number, cell)
+            if ruled:
+                document.rect(18 if column == 0 else 65 + 32 * column, 31 + 6 * number, 79 if column == 0 else 32, 6)
     return bytes(document.output())
 
 

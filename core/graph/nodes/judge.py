@@ -19,6 +19,7 @@ from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.unread import max_denial, not_read, searched_documents
 from pincite.core.graph.state import TurnState, owns
 from pincite.core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
+from pincite.core.judge.restated import restates_reading
 from pincite.core.judge.verdict import checked_against_pictures, declined_verdict, judged_question, verdict_of
 from pincite.core.questions.wording import in_another_language, missing_words, strange_names
 from pincite.core.text.formulas import without_latex
@@ -94,6 +95,7 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
         page_text=context.library.page_text,
         threshold=_acceptance_threshold(settings),
         worked_out=[one.text for one in state.stated if one.computation],
+        readings=[one.text for one in state.stated if not one.computation and one.probability >= MIN_ANSWER_CONFIDENCE],
         answered=answered,
         read=read,
         states_what_is_read=states_what_is_read,
@@ -215,7 +217,15 @@ def _weighed(state: TurnState) -> tuple[float | None, float | None, bool]:
         selection.scored[0] if selection.scored and selection.right >= MIN_ANSWER_CONFIDENCE and not several else None
     )
     read = best.unit.item.passage.text[best.answer.start : best.answer.end] if best and best.answer else ""
-    return selection.answered, max(selection.right, stated), bool(read.strip()) and _says(state.parts, read)
+    states_it = bool(read.strip()) and _says(state.parts, read)
+    prose = plain_text(state.parts)
+    states_it = states_it or any(restates_reading(prose, one, state.asked) for one in _readings(state))
+    return selection.answered, max(selection.right, stated), states_it
+
+
+def _readings(state: TurnState) -> list[str]:
+    """Return what code surely read off table cells as the answer, in words."""
+    return [one.text for one in state.stated if not one.computation and one.probability >= MIN_ANSWER_CONFIDENCE]
 
 
 def _says(parts: Sequence[AnswerPart], read: str) -> bool:
