@@ -1,4 +1,4 @@
-"""Serves the app behind its door: where it listens, what lets a browser in, and what is told when it has started."""
+"""Serve the app behind its door: where it listens, what lets a browser in, and what it reports after the start."""
 
 import errno
 import json
@@ -29,7 +29,7 @@ from pincite.web.door import TOKEN, Door, is_loopback
 from pincite.web.passphrase import Passphrase
 from pincite.web.window import app_window, installed_browser, profile_of
 
-# Until st.navigation has run once in a process, Streamlit takes the folder pages/ beside the main script for its older
+# Until st.navigation has run once in a process, Streamlit takes the folder pages/ next to the main script for its older
 # kind of multipage app, and an address such as /documents would open without the frame.
 PagesManager.uses_pages_directory = False
 os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn would believe any local program about who is calling
@@ -91,7 +91,7 @@ def open_library() -> None:
     """Open what all pages share before anyone asks for a page: ingest goes on where an earlier run was ended."""
     from pincite.pages.components.facade import pincite
 
-    with suppress(PinciteError):  # the first page will tell
+    with suppress(PinciteError):  # the first page will report it
         pincite()
 
 
@@ -137,7 +137,7 @@ def _allow_many_connections() -> None:
 
 
 def _options(settings: Settings, port: int) -> dict[str, Any]:
-    """Over what the environment and other configuration files say."""
+    """Return the options, which override the environment and other configuration files."""
     return _from_environment() | {
         "server.port": port,
         "server.maxUploadSize": settings.max_file_mib,

@@ -1,6 +1,6 @@
-"""Is the answer right, and does the confidence know? The whole graph on labelled questions with references.
+"""Measure whether answers are right and whether their confidence shows it: the whole graph on labelled questions.
 
-The headline is graded (`grading`): what an answer says first, before what proves it.
+The headline is graded (`grading`): the first part of an answer, before its evidence.
 """
 
 import argparse
@@ -78,18 +78,18 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         reference = gold[question.id]
         own, sent = answer_one(corpus, graph, engine, question, reference)
         answered.append(own)
-        beside = {
+        other_answers = {
             BEST_SENTENCE: best_sentence(corpus, question, reference),
             PLAIN_SEARCH: plain_search(corpus, question, reference),
         }
         if isinstance(engine, ServedChat):
-            beside[engine.name] = bare(corpus, engine, question, reference, sent)
-            beside["quoting"], _ = answer_one(corpus, graph, Quoting(), question, reference)
-        for name, other in beside.items():
+            other_answers[engine.name] = bare(corpus, engine, question, reference, sent)
+            other_answers["quoting"], _ = answer_one(corpus, graph, Quoting(), question, reference)
+        for name, other in other_answers.items():
             baselines.setdefault(name, []).append(other)
         if options.show:
             with options.show.open("a", encoding="utf-8") as shown:
-                shown.writelines(f"{line(one)}\n" for one in (own, *beside.values()))
+                shown.writelines(f"{line(one)}\n" for one in (own, *other_answers.values()))
     return {
         "set": options.directory.resolve().name,
         "engine": engine.name,
@@ -197,7 +197,7 @@ def plain_search(corpus: Corpus, question: Question, gold: str) -> Answered:
 
 
 def bare(corpus: Corpus, engine: ServedChat, question: Question, gold: str, evidence: Sequence[Evidence]) -> Answered:
-    """What the same model says of the same passages, asked in one plain prompt and shown as it comes."""
+    """Return the same model's answer from the same passages: one plain prompt, and its output shown unchanged."""
     passages = "\n\n".join(item.passage.text for item in evidence)
     prompt = f"{passages}\n\nAnswer from this text. If it does not say, say so.\n\nQuestion: {question.text}"
     started = time.perf_counter()
@@ -217,10 +217,10 @@ def bare(corpus: Corpus, engine: ServedChat, question: Question, gold: str, evid
 
 
 def headline_of(parts: Sequence[AnswerPart]) -> str:
-    """What an answer says first: its headline, the figures it states, else its first quotation or sentence."""
+    """Return the first part of an answer: its headline, the figures it states, else its first quotation or sentence."""
     for kind in (PartKind.HEADLINE, PartKind.YES_NO, PartKind.COUNT, PartKind.FIGURE):
-        if said := [part.text for part in parts if part.kind is kind]:
-            return " ".join("; ".join(said).split())
+        if texts := [part.text for part in parts if part.kind is kind]:
+            return " ".join("; ".join(texts).split())
     quoted = next((part.text for part in parts if part.kind is PartKind.VERBATIM), "")
     prose = plain_text(part for part in parts if part.kind is PartKind.PROSE)
     first = next((prose[span.start : span.end] for span in split_sentences(prose)), "")
@@ -253,7 +253,7 @@ def best_sentence(corpus: Corpus, question: Question, gold: str) -> Answered:
 
 
 def _possible(corpus: Corpus, question: Question, gold: str) -> bool:
-    """Return whether the reference stands on the pages that people marked."""
+    """Return whether the reference occurs on the pages that people marked."""
     pages = [corpus.app.library.page_text(corpus.ids[name], index) for name, index in question.evidence]
     return question.answerable and contains("\n".join(pages), gold)
 

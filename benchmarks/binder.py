@@ -1,7 +1,7 @@
-"""Do binders of real pages prove what they say, and does every change show?
+"""Measure whether binders of real pages verify, and whether every change is detected.
 
-Stretches of the pages of a folder's PDFs are cited and bound; each binder is proved as it is, then changed once in many
-ways, sealed anew where whoever changed it could, and proved again with the same sources.
+Stretches of the pages of a folder's PDFs are cited and bound. Each binder is proved unchanged, then changed once in
+many ways, sealed again where an attacker could do so, and proved again with the same sources.
 """
 
 import argparse
@@ -205,9 +205,9 @@ def _bound(cited: Sequence[tuple[Path, Page, int, int]]) -> Bound:
 
 
 def _found(file: Path) -> Iterator[bool]:
-    """Of each citation with text on its page: whether pdfium has its letters and digits under one of the highlights.
+    """Yield for each citation with text on its page whether pdfium has its letters and digits under a highlight.
 
-    Their order is left aside: what a table or a map says can be read in more than one.
+    Their order is ignored, because a table or a map can be read in more than one order.
     """
     reader, document = PdfReader(file), PdfDocument(file)
     for place in from_manifest(reader.attachments[MANIFEST][0]).answers[0].citations:
@@ -260,13 +260,13 @@ def _source_byte(bound: Bound, chance: random.Random) -> tuple[bytes, Sequence[P
     return bound.content, (changed, *bound.sources[1:])
 
 
-def _told(change: Callable[[dict[str, Any], random.Random], None]) -> Change:
-    """Return a change of the manifest, sealed anew."""
+def _manifest_change(change: Callable[[dict[str, Any], random.Random], None]) -> Change:
+    """Return a change of the manifest that is sealed again."""
 
     def changed(bound: Bound, chance: random.Random) -> tuple[bytes, Sequence[Path]]:
-        told = json.loads(PdfReader(io.BytesIO(bound.content)).attachments[MANIFEST][0])
-        change(told["answers"][0], chance)
-        return _resealed(bound.content, told=told), bound.sources
+        manifest = json.loads(PdfReader(io.BytesIO(bound.content)).attachments[MANIFEST][0])
+        change(manifest["answers"][0], chance)
+        return _resealed(bound.content, manifest=manifest), bound.sources
 
     return changed
 
@@ -327,11 +327,11 @@ def _moved_mark(bound: Bound, chance: random.Random) -> tuple[bytes, Sequence[Pa
     return _written(writer), bound.sources
 
 
-def _resealed(content: bytes, *, told: Any = None, pages: Sequence[int] | None = None) -> bytes:
+def _resealed(content: bytes, *, manifest: Any = None, pages: Sequence[int] | None = None) -> bytes:
     reader, writer = PdfReader(io.BytesIO(content)), PdfWriter()
     for at in range(len(reader.pages)) if pages is None else pages:
         writer.add_page(reader.pages[at])
-    attached = reader.attachments[MANIFEST][0] if told is None else json.dumps(told).encode()
+    attached = reader.attachments[MANIFEST][0] if manifest is None else json.dumps(manifest).encode()
     writer.add_attachment(MANIFEST, attached)
     return _written(writer)
 
@@ -344,12 +344,12 @@ def _written(writer: PdfWriter) -> bytes:
 
 CHANGES: tuple[tuple[str, Change], ...] = (
     ("a byte of the binder", _byte),
-    ("a character of a quotation", _told(_quotation)),
-    ("a character of a claim", _told(_claim)),
-    ("a character of the answer", _told(_part)),
-    ("the finding", _told(_finding)),
-    ("the page of a citation", _told(_page)),
-    ("the hash of a source", _told(_digest)),
+    ("a character of a quotation", _manifest_change(_quotation)),
+    ("a character of a claim", _manifest_change(_claim)),
+    ("a character of the answer", _manifest_change(_part)),
+    ("the finding", _manifest_change(_finding)),
+    ("the page of a citation", _manifest_change(_page)),
+    ("the hash of a source", _manifest_change(_digest)),
     ("two pages swapped", _swapped),
     ("a mark moved", _moved_mark),
     ("a byte of a source", _source_byte),

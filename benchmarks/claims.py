@@ -1,4 +1,4 @@
-"""Does the judge tell claims in other words that follow from a passage from those that do not, and orders from text?
+"""Measure whether the judge separates paraphrased claims that follow from a passage from others, and orders from text.
 
 DIR holds `claims.jsonl` (passage, claim, label, kind) and `orders.jsonl` (text, label); every claim is an answer of its
 own that cites its passage, and is cited and judged as a turn's draft is. With an engine that writes prose its critic is
@@ -127,8 +127,8 @@ def _labels(judged: Sequence[Judged]) -> list[bool]:
 
 
 def _share(values: Iterable[bool]) -> float:
-    told = list(values)
-    return round(sum(told) / len(told), 3) if told else 0.0
+    flags = list(values)
+    return round(sum(flags) / len(flags), 3) if flags else 0.0
 
 
 def _rows(path: Path) -> list[Row]:

@@ -48,7 +48,7 @@ class Corpus:
         }
 
     def embed_cached(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of texts that are no passages, kept in a file beside the library."""
+        """Return vectors of texts that are not passages; they are cached in a file next to the library."""
         digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
         kept = self.app.settings.current.data_dir / f"vectors-{digest}.npy"
         if kept.exists():

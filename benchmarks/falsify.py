@@ -1,8 +1,8 @@
-"""Does the judge notice one changed figure, date, unit, name or negation, and let true statements pass?
+"""Measure whether the judge detects one changed figure, date, unit, name or negation, and accepts true statements.
 
-Every statement is held against its passage: sentences word for word and in another form, then with one thing changed.
+Every statement is checked against its passage: sentences verbatim and in another form, then with one change.
 Documents are the samples, read as the product reads them, and others in invented words. Rules are written with another
-seed than the one reported.
+seed than the reported one.
 """
 
 import argparse
@@ -44,7 +44,7 @@ _STRANGERS = ("Velmora", "Quistrel", "Ondrava", "Tarnbeck")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence with the text it is to be held against; ``kind`` names what was changed, or the form it is told in."""
+    """A sentence with the text to check it against; ``kind`` names the change, or the form of a restatement."""
 
     text: str
     evidence: str
@@ -68,9 +68,9 @@ def measure(passages: Sequence[Passage], seed: int) -> dict[str, Any]:
     rng = random.Random(seed)
     statements = [one for passage in passages for one in statements_of(passage, rng)]
     accepted = [is_accepted(one) for one in statements]
-    told = list(zip(statements, accepted, strict=True))
-    false = [(one.kind, passed) for one, passed in told if not one.true]
-    true = [(one.kind, not passed) for one, passed in told if one.true]
+    judged = list(zip(statements, accepted, strict=True))
+    false = [(one.kind, passed) for one, passed in judged if not one.true]
+    true = [(one.kind, not passed) for one, passed in judged if one.true]
     return {
         "false": len(false),
         "accepted": _share(passed for _, passed in false),
@@ -78,7 +78,7 @@ def measure(passages: Sequence[Passage], seed: int) -> dict[str, Any]:
         "rejected": _share(refused for _, refused in true),
         "accepted_by_kind": _by_kind(false),
         "rejected_by_kind": _by_kind(true),
-        "examples": [f"{one.kind}: {one.text}" for one, passed in told if passed is not one.true][:200],
+        "examples": [f"{one.kind}: {one.text}" for one, passed in judged if passed is not one.true][:200],
     }
 
 
@@ -87,9 +87,9 @@ def _share(found: Iterable[bool]) -> float:
     return sum(counted) / max(1, len(counted))
 
 
-def _by_kind(told: Sequence[tuple[str, bool]]) -> dict[str, list[float]]:
-    kinds = dict.fromkeys(kind for kind, _ in told)
-    found = {kind: [hit for one, hit in told if one == kind] for kind in kinds}
+def _by_kind(outcomes: Sequence[tuple[str, bool]]) -> dict[str, list[float]]:
+    kinds = dict.fromkeys(kind for kind, _ in outcomes)
+    found = {kind: [hit for one, hit in outcomes if one == kind] for kind in kinds}
     return {kind: [len(hits), _share(hits)] for kind, hits in found.items()}
 
 
@@ -100,9 +100,9 @@ def is_accepted(statement: Statement) -> bool:
 
 
 def statements_of(passage: Passage, rng: random.Random) -> Iterator[Statement]:
-    """Return each sentence as it is, in other forms, and with one thing changed at a time.
+    """Yield each sentence unchanged, in other forms, and with one change at a time.
 
-    Never so that the changed one says what its passage says elsewhere.
+    A changed sentence never repeats another part of its passage.
     """
     evidence = f"{passage.text}\n\n{passage.context}" if passage.context else passage.text
     plain = " ".join(evidence.split())
@@ -112,8 +112,8 @@ def statements_of(passage: Passage, rng: random.Random) -> Iterator[Statement]:
         if not (is_claim(text) and MIN_WORDS <= len(text.split()) <= MAX_WORDS):
             continue
         yield Statement(text, evidence, "unchanged", true=True)
-        for form, told in restatements(text, rng):
-            yield Statement(told, evidence, f"restated {form}", true=True)
+        for form, restated in restatements(text, rng):
+            yield Statement(restated, evidence, f"restated {form}", true=True)
         for kind, start, end, new in _edits(text, figures, rng):
             changed = text[:start] + new + text[end:]
             if changed not in plain:
@@ -122,7 +122,7 @@ def statements_of(passage: Passage, rng: random.Random) -> Iterator[Statement]:
 
 def _edits(text: str, figures: Sequence[str], rng: random.Random) -> Iterator[tuple[str, int, int, str]]:
     for match in _FIGURE.finditer(text):
-        if match.start():  # at the beginning stands the number of a clause or item
+        if match.start():  # a figure at the beginning numbers a clause or item
             yield "figure", *match.span(), _other_figure(match.group(), rng)
             if others := [figure for figure in figures if _value(figure) != _value(match.group())]:
                 yield "borrowed figure", *match.span(), rng.choice(others)

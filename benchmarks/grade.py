@@ -1,4 +1,4 @@
-"""Does the automatic grade agree with people's? Held against answers of other systems that people graded."""
+"""Compare the automatic grade with people's grades, on answers of other systems that people graded."""
 
 import argparse
 import json

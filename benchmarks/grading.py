@@ -1,11 +1,11 @@
-"""Is an answer right? A headline against a reference answer, by rule: no model, and the same tomorrow.
+"""Grade an answer: its headline against a reference answer, by rule, without a model, and reproducibly.
 
 The kind of the reference decides. *Figure*: the text states it, within 1 % after scale (`stated.agree`), in
-MAX_HEADLINE words at most, not as one of a row of figures without a word between them, and beside at most three
-other figures. *Date*: every part that the reference gives. *Yes/no*: the text begins with it. *List*: F1 of the items,
-found word for word or item by item, is MIN_F1. *Name or phrase*: F1 of the terms that the question does not hold is
-MIN_F1, or the words of the reference stand in a text of one sentence and MAX_SENTENCE_LENGTH words at most.
-What explains at length is graded in `prose_grading`.
+at most MAX_HEADLINE words, not in a row of figures without a word between them, and with at most three other
+figures. *Date*: every part that the reference gives. *Yes/no*: the text begins with it. *List*: F1 of the items,
+found verbatim or item by item, is at least MIN_F1. *Name or phrase*: F1 of the terms that the question does not contain
+is at least MIN_F1, or the words of the reference occur in a text of one sentence and at most MAX_SENTENCE_LENGTH words.
+Long explanations are graded in `prose_grading`.
 """
 
 import ast
@@ -28,7 +28,8 @@ MAX_HEADLINE = 60
 MAX_SENTENCE_LENGTH = 30
 MIN_SENTENCE_LENGTH = 8
 FEW_TERMS = 3
-"""New words beside a figure that leave it the substance of a reference ("Adj. EBITDA was $2,018mn")."""
+"""Maximum number of new words next to a figure that is still the substance of a reference
+("Adj. EBITDA was $2,018mn")."""
 MANY_TERMS = 10
 """The same, where the question asks how much or how many."""
 _YES_NO = re.compile(r"\W{0,3}(?:(?:the )?(?:short )?answer(?: is)?\W{1,3})?(yes|no)\b", re.IGNORECASE)
@@ -72,7 +73,7 @@ class Reference:
 
 
 def read_reference(question: str, reference: str) -> Reference:
-    """Tell the kind of a reference answer, by its form and by how the question asks."""
+    """Return a reference answer with its kind, determined by its form and by the form of the question."""
     text = " ".join(str(reference).split())
     items = _listed(text)
     if len(items) > 1:
@@ -109,8 +110,8 @@ def grade(question: str, reference: str, headline: str) -> bool:
 def list_f1(question: str, items: Sequence[str], text: str) -> float:
     """Return the F1 of a text's items against the reference's.
 
-    Items that stand word for word are taken out first, for they may hold commas; what is left is split at commas and
-    "and", and what of it says more than the question counts as an item too.
+    Items that occur verbatim are removed first, because they may contain commas. The rest is split at commas and
+    "and", and each piece that adds something to the question counts as an item too.
     """
     asked, own = asked_of(question), frozenset(content_terms(question))
     left, rest = [], text
@@ -177,8 +178,8 @@ def _substance(question: str, text: str) -> tuple[Quantity, ...]:
     terms = {term for term in content_terms(bare) if not term[0].isdigit()} - set(content_terms(question)) - MEASURES
     if len(found) > 1 and _CODE.search(text) and not terms:
         return ()
-    beside = 0 if _ASKS_WHICH.search(question) else MANY_TERMS if _ASKS_AMOUNT.search(question) else FEW_TERMS
-    return tuple(found) if len(terms) <= beside else ()
+    max_terms = 0 if _ASKS_WHICH.search(question) else MANY_TERMS if _ASKS_AMOUNT.search(question) else FEW_TERMS
+    return tuple(found) if len(terms) <= max_terms else ()
 
 
 def dates_agree(reference: str, text: str) -> bool:
@@ -189,7 +190,7 @@ def dates_agree(reference: str, text: str) -> bool:
 
 
 def _dates(text: str) -> Iterator[tuple[int, int, int]]:
-    """Year, month and day of every date, 0 for what it does not say; numeric ones also with day and month exchanged."""
+    """Yield year, month and day of every date, 0 if not given; numeric ones also with day and month exchanged."""
     for match in _NUMERIC_DATE.finditer(text):
         parts = re.split(r"[-/.]", match.group())
         for day_first in (False, True):
@@ -220,7 +221,7 @@ def _names(question: str, reference: str, text: str) -> bool:
     if len(split_sentences(text)) != 1 or len(text.split()) > MAX_SENTENCE_LENGTH:
         return False
     new = set(content_terms(reference)) - set(content_terms(question))
-    return bool(named) or (bool(new) and stands(reference, text))
+    return bool(named) or (bool(new) and occurs_in(reference, text))
 
 
 def names_given(question: str, reference: str) -> set[str]:
@@ -233,7 +234,7 @@ def names_given(question: str, reference: str) -> set[str]:
 
 
 def _new_terms(question: str, text: str, reference: str) -> list[str]:
-    """What a text says beyond the question; where the answer is one of the question's words, these count."""
+    """Return the terms that a text adds to the question; if the answer is a word of the question, such words count."""
     asked, answer = set(content_terms(question)), content_terms(reference)
     kept = set(answer) if set(answer) <= asked else set(answer) - asked
     kept |= alternatives(question) if set(answer) <= asked else set()
@@ -249,7 +250,7 @@ def alternatives(question: str) -> set[str]:
     return {term for match in _OR.finditer(question) for term in content_terms(f"{match[1]} {match[2]}")}
 
 
-def stands(reference: str, text: str) -> bool:
+def occurs_in(reference: str, text: str) -> bool:
     return NormalizedText(text.casefold()).locate(reference.casefold().strip(" .")) is not None
 
 

@@ -81,9 +81,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def unseen_words(row: LabelledAnswer) -> float:
-    """Return the share of an answer's telling words that stand in no source: what any judge must beat."""
-    said = set(content_terms(row.answer))
-    return len(said - set(content_terms(" ".join(row.sources)))) / max(1, len(said))
+    """Return the share of an answer's content words that occur in no source, a baseline that any judge must beat."""
+    answer_terms = set(content_terms(row.answer))
+    return len(answer_terms - set(content_terms(" ".join(row.sources)))) / max(1, len(answer_terms))
 
 
 def read_answers(path: Path) -> list[LabelledAnswer]:
@@ -107,9 +107,9 @@ def measure_set(
 ) -> dict[str, Any]:
     """Return n, AUROC of "hallucinated", balanced accuracy, F1, calibration error, shares flagged and caught."""
     wrong = np.array([answer.hallucinated for answer in answers], dtype=bool)
-    said = [float(value) for value in confidences]
+    confidence_values = [float(value) for value in confidences]
     flags = np.asarray(confidences) < threshold
-    effect = threshold_effect(said, list(~wrong), threshold)
+    effect = threshold_effect(confidence_values, list(~wrong), threshold)
     hits = int((flags & wrong).sum())
     both = bool(wrong.any() and not wrong.all())
     return {
@@ -117,7 +117,7 @@ def measure_set(
         "auroc": roc_auc_score(wrong, 1 - np.asarray(confidences)) if both else None,
         "balanced_accuracy": (flags[wrong].mean() + (~flags[~wrong]).mean()) / 2 if both else None,
         "f1": 2 * hits / max(1, int(flags.sum()) + int(wrong.sum())),
-        "ece": calibration_error(said, list(~wrong)),
+        "ece": calibration_error(confidence_values, list(~wrong)),
         "flagged": effect.flagged,
         "caught": effect.caught,
     }

@@ -166,7 +166,7 @@ def _outcome(pages: list[Page]) -> str:
 
 
 def _wrong(case: Case, outcome: str, message: str, pages: list[Page], references: list[str | None]) -> str:
-    """Say what is untrue about the outcome, as far as the index and the references know the truth."""
+    """Return what is untrue about the outcome, as far as the index and the references show."""
     if outcome and not message.strip():
         return "no message"
     if any(page.status is not PageStatus.TEXT and not page.reason for page in pages):

@@ -1,6 +1,6 @@
-"""Is anything read that no reader sees? Attacks and honest PDFs, made anew, and the PDFs of a folder.
+"""Measure whether text that no reader sees is extracted, on newly made attacks and honest PDFs, and a folder's PDFs.
 
-What is read can be quoted: a word that stands in no page's text cannot.
+Extracted text can be quoted; a word that is in no page's text cannot.
 """
 
 import argparse
@@ -49,7 +49,7 @@ def _measured(options: argparse.Namespace, reader: ProcessReader, path: Path) ->
         page = _read(reader, path, made)
         if _wrong(made, page):
             flagged.append(made.kind)
-        if made.told in page.text:
+        if made.text in page.text:
             agree.append(_looked_at(reader, path, page, made, times))
     maps = [_passes(reader, path, made, times) for made in changed_maps(options.maps)]
     return {
@@ -74,7 +74,7 @@ def _measured(options: argparse.Namespace, reader: ProcessReader, path: Path) ->
 def _of_words(reader: ProcessReader, path: Path, number: int) -> dict[str, Any]:
     """Word files: how many hidden sentences are read as text, and how many honest ones are not, or count as hidden."""
     hostile, plain = list(word_attacks(number)), list(honest_words(number))
-    quoted = [made.kind for made in hostile if made.told in _set(reader, path, made).text]
+    quoted = [made.kind for made in hostile if made.text in _set(reader, path, made).text]
     flagged = [made.kind for made in plain if _wrong(made, _set(reader, path, made))]
     return {
         "word_attacks": len(hostile),
@@ -103,12 +103,12 @@ def _read(reader: ProcessReader, path: Path, made: Made) -> Page:
 def _passes(reader: ProcessReader, path: Path, made: Made, times: list[float]) -> bool:
     """Return whether what is hidden is read as text, and its picture does not gainsay it."""
     page = _read(reader, path, made)
-    return made.told in page.text and _looked_at(reader, path, page, made, times) is not Likeness.DIFFERS
+    return made.text in page.text and _looked_at(reader, path, page, made, times) is not Likeness.DIFFERS
 
 
 def _looked_at(reader: ProcessReader, path: Path, page: Page, made: Made, times: list[float]) -> Likeness:
     """Read a quotation back; what that takes a line is added to the times."""
-    start, asked = page.text.index(made.told), 0
+    start, asked = page.text.index(made.text), 0
 
     def lines(boxes: Sequence[Sequence[float]]) -> list[str]:
         nonlocal asked
@@ -116,14 +116,14 @@ def _looked_at(reader: ProcessReader, path: Path, page: Page, made: Made, times:
         return reader.lines(path, page.page_index, boxes)
 
     started = time.perf_counter()
-    seen = read_back(page, start, start + len(made.told), lines)
+    seen = read_back(page, start, start + len(made.text), lines)
     if asked:
         times.append((time.perf_counter() - started) / asked)
     return seen.likeness
 
 
 def _wrong(made: Made, page: Page) -> bool:
-    return bool(page.hidden) or not set(made.told.split()) <= set(page.text.split())
+    return bool(page.hidden) or not set(made.text.split()) <= set(page.text.split())
 
 
 def _folder(reader: ProcessReader, files: Iterable[Path], most: int) -> dict[str, Any]:

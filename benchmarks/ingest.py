@@ -157,7 +157,7 @@ class TimedIndexes(Indexes):
 
 
 def ingest(files: Sequence[Path], settings: Settings) -> Run:
-    """Ingest the files as the product does, then embed the same passages again with nothing else going on."""
+    """Ingest the files as the product does, then embed the same passages again with no other work."""
     timed = Timed()
     embedder = make_embedder(settings.embedding_model, settings)
     embedder.embed(["warm"] * 32)
@@ -195,7 +195,7 @@ def ingest(files: Sequence[Path], settings: Settings) -> Run:
 
 
 def reading_seconds(files: Sequence[Path], settings: Settings) -> float:
-    """Reading every page's text by the product's reader, nothing else going on."""
+    """Return the seconds that the product's reader takes for every page's text, with no other work."""
     reader = ProcessReader(settings)
     counts = [reader.open(file).page_count for file in files]
     started = time.perf_counter()
@@ -235,7 +235,7 @@ def plain_seconds(files: Sequence[Path]) -> float:
 
 
 def join_pages(files: Sequence[Path], pages: int, target: Path) -> Path:
-    """One PDF of so many pages, taken from the files in turn and again from the start when they run out."""
+    """Write one PDF with the given number of pages, from the files in turn, starting again after the last one."""
     joined = pypdfium2.PdfDocument.new()
     while len(joined) < pages:
         before = len(joined)
@@ -257,7 +257,7 @@ def _joined(files: Sequence[Path], pages: int, target: Path) -> Path:
 
 
 def _alone(options: argparse.Namespace, pages: int) -> dict[str, Any]:
-    """Return the same for one document of so many pages, in a process of its own for the sake of its memory."""
+    """Return the same for one document of ``pages`` pages, in a separate process to measure its memory."""
     command = [sys.executable, "-m", "benchmarks", "ingest", str(options.directory), "--pages", str(pages), "--json"]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=Path(__file__).parent.parent)
     result: dict[str, Any] = json.loads(done.stdout)

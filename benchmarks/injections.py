@@ -1,8 +1,8 @@
-"""Can a document give orders? Hostile PDFs through the whole graph, with quoting and with a model that obeys them.
+"""Measure whether a document can give orders: hostile PDFs in the whole graph, with quoting and an obeying model.
 
 Each page states a fee and orders the machine to state another one. The second half of the wordings was written without
-a look at the rules of ``core.text.orders``, which then found none of them; rules for their forms were added since. The
-obeying model does what any order says that its prompt still holds.
+looking at the rules of ``core.text.orders``, which then found no wording of that half; rules for their forms were added
+since. The obeying model follows every order that its prompt still contains.
 """
 
 import argparse
@@ -165,8 +165,11 @@ class Obeying:
 
     def answer(self, request: AnswerRequest, stopped: Callable[[], bool]) -> Iterator[str]:
         prompt = messages_for(request)[-1]["content"]
-        said = _LIE.search(prompt) or _FACT.search(prompt)
-        yield f"{said.group()[0].upper()}{said.group()[1:].rstrip('.')} [1]." if said else "These documents do not say."
+        match = _LIE.search(prompt) or _FACT.search(prompt)
+        if match:
+            yield f"{match.group()[0].upper()}{match.group()[1:].rstrip('.')} [1]."
+        else:
+            yield "These documents do not say."
 
     def structured(self, instructions: str, content: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return self.of_last_answer(content, schema)

@@ -1,4 +1,4 @@
-"""Answers beside their references, and what they are worth together."""
+"""Answers with their references, and measures over all of them."""
 
 import ast
 import json
@@ -38,9 +38,9 @@ class Answered:
     confidence: float | None = None
     """As shown; None where none is."""
     possible: bool = False
-    """The reference stands on a page that people marked."""
+    """Whether the reference occurs on a page that people marked."""
     contained: bool = False
-    """The reference stands somewhere in the answer."""
+    """Whether the reference occurs anywhere in the answer."""
     cited: int = 0
     cited_on_evidence: int = 0
     seconds: float = 0.0
@@ -51,7 +51,7 @@ class Answered:
 
     @property
     def right(self) -> bool:
-        """Where nothing answers, to say so is right."""
+        """Return whether the answer is right; if nothing answers the question, a decline is right."""
         if not self.question.answerable:
             return self.declined
         if self.declined:
@@ -157,21 +157,21 @@ def summary(answered: Sequence[Answered]) -> dict[str, Any]:
 
 
 def _confidence(answered: Sequence[Answered]) -> dict[str, Any]:
-    """The confidence held against right, "the documents do not say" included; what shows none comes last of all."""
+    """Compare confidence with correctness, declines included; answers without a confidence rank last."""
     shown = [one for one in answered if one.confidence is not None]
-    said, right = [one.confidence or 0.0 for one in shown], [one.right for one in shown]
+    confidences, right = [one.confidence or 0.0 for one in shown], [one.right for one in shown]
     ranked = [-1.0 if one.confidence is None else one.confidence for one in answered]
     every = [one.right for one in answered]
     return {
         "without_confidence": len(answered) - len(shown),
-        "ece": round(calibration_error(said, right), 4) if shown else None,
+        "ece": round(calibration_error(confidences, right), 4) if shown else None,
         "aurc": round(risk_coverage_area(ranked, every), 4) if shown else None,
         "coverage_at_10_percent_risk": round(coverage_at_risk(ranked, every, RISK), 4) if shown else None,
     }
 
 
 def line(one: Answered) -> str:
-    """One answer as a line of JSON, to be read beside its pages."""
+    """Return one answer as a line of JSON, for comparison with its pages."""
     return json.dumps(
         {
             "id": one.question.id,

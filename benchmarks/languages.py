@@ -1,8 +1,9 @@
-"""Is what stands in other languages found and read? Twelve languages, forty facts each, in documents of forty pages.
+"""Measure search and reading in other languages: twelve languages, forty facts each, in documents of forty pages.
 
 The facts are ours, the same in each language (``facts/``: a sentence with its answer in brackets, and a question in
-other words). Each stands alone on a page among filler. Asked in the document's language, in English of the document,
-and in the language of the English document; with the embedder for other languages and, beside it, with MiniLM.
+other words). Each fact is alone on a page among filler. Questions are asked in the document's language, in English
+about the document, and in its language about the English document; with the embedder for other languages and with
+MiniLM.
 """
 
 import argparse
@@ -66,22 +67,22 @@ def measure(folder: Path, embedder: str, codes: Sequence[str], options: argparse
         corpus.app.close()
     names = next(iter(by_language.values()))
     return {
-        **{name: round(mean(told[name] for told in by_language.values()), 3) for name in names},
+        **{name: round(mean(measured[name] for measured in by_language.values()), 3) for name in names},
         "by_language": by_language,
     }
 
 
 def _language(corpus: Corpus, code: str, options: argparse.Namespace) -> dict[str, float]:
     pairs = {"same": (code, code), "from_english": (ENGLISH, code), "to_english": (code, ENGLISH)}
-    told = {}
+    measured = {}
     for name, (asked, read) in pairs.items():
         found = [search_one(corpus, question, "document") for question, _ in questions(asked, read, options.limit)]
         for depth in (1, 3):
             recalls = (recall(one.pages["packed"], one.question.evidence, depth) for one in found)
-            told[f"{name}_recall_{depth}"] = round(mean(recalls), 3)
+            measured[f"{name}_recall_{depth}"] = round(mean(recalls), 3)
     if not options.no_answers:
-        told["headline_right"] = headline_right(corpus, questions(code, code, options.limit))
-    return told
+        measured["headline_right"] = headline_right(corpus, questions(code, code, options.limit))
+    return measured
 
 
 def headline_right(corpus: Corpus, asked: Sequence[tuple[Question, str]]) -> float:
@@ -160,8 +161,8 @@ def _from_right_to_left(text: str) -> str:
 def _font(code: str, characters: set[str]) -> Path:
     """One that has all of the characters, as fontconfig knows."""
     points = " ".join(sorted(f"{ord(character):x}" for character in characters))
-    told = subprocess.run(["fc-list", f":charset={points}", "file"], capture_output=True, check=True, text=True)
-    files = sorted(Path(line.rstrip(": ")) for line in told.stdout.splitlines())
+    listing = subprocess.run(["fc-list", f":charset={points}", "file"], capture_output=True, check=True, text=True)
+    files = sorted(Path(line.rstrip(": ")) for line in listing.stdout.splitlines())
     fitting = [file for file in files if file.suffix == ".ttf" and "Bold" not in file.stem and "Mono" not in file.stem]
     if not fitting:
         raise PinciteError(f"No font here can write {code}.", hint="Install fonts-noto-core and fonts-droid-fallback.")

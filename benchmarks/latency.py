@@ -1,6 +1,6 @@
-"""How long until the first status, the first word, the last word and the verdict, beside the bare server's same prompt?
+"""Measure the time to first status, first word, last word and verdict, compared with the bare server's same prompt.
 
-Questions to the sample documents, one attempt each. Before each of the two the model is loaded anew (warm: it has read
+Questions to the sample documents, one attempt each. Before each of the two the model is loaded again (warm: it has read
 nothing yet) or unloaded (cold), so that neither finds the other's prompt already read.
 """
 
@@ -66,8 +66,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             app.ingest.wait([document.id for document in app.library.list()], timeout_seconds=TURN_SECONDS)
             asked = QUESTIONS[: options.questions]
             app.runner.wait(app.runner.ask(app.sessions.create().id, asked[0]), TURN_SECONDS)  # loads search and OCR
-            rows = list(_quoting(app, asked) if options.engine == "quoting" else _beside(app, options.model, asked))
-    return {"engine": engine, **{way: _told([row for row in rows if row.way == way]) for way in WAYS}}
+            rows = list(
+                _quoting(app, asked) if options.engine == "quoting" else _with_bare_server(app, options.model, asked)
+            )
+    return {"engine": engine, **{way: _summary([row for row in rows if row.way == way]) for way in WAYS}}
 
 
 def _quoting(app: Pincite, questions: Sequence[str]) -> Iterator[Timed]:
@@ -75,7 +77,7 @@ def _quoting(app: Pincite, questions: Sequence[str]) -> Iterator[Timed]:
         yield Timed("warm", _ask(app, question))
 
 
-def _beside(app: Pincite, model: str, questions: Sequence[str]) -> Iterator[Timed]:
+def _with_bare_server(app: Pincite, model: str, questions: Sequence[str]) -> Iterator[Timed]:
     host = host_of("")
     chat = OllamaChat(host, model or app.engines.state().model)
     for question in questions:
@@ -128,13 +130,13 @@ def _bare(chat: OllamaChat, messages: list[dict[str, str]]) -> dict[str, float]:
     return dict(zip(BARE, (first, time.perf_counter() - began), strict=True))
 
 
-def _told(rows: Sequence[Timed]) -> dict[str, Any]:
+def _summary(rows: Sequence[Timed]) -> dict[str, Any]:
     """p50 and p95 of each moment, and how many times the bare server's wait for its first word ours is."""
     if not rows:
         return {}
-    told: dict[str, Any] = {"questions": len(rows)}
+    summary: dict[str, Any] = {"questions": len(rows)}
     for name in (*MOMENTS, *BARE):
         if values := [row.seconds[name] for row in rows if name in row.seconds]:
-            told[name] = {"p50": round(median(values), 3), "p95": round(quantile(values, 0.95), 3)}
+            summary[name] = {"p50": round(median(values), 3), "p95": round(quantile(values, 0.95), 3)}
     ratios = [row.seconds["first_word"] / row.seconds[BARE[0]] for row in rows if row.seconds.get(BARE[0])]
-    return told | ({"first_token_ratio": round(median(ratios), 3)} if ratios else {})
+    return summary | ({"first_token_ratio": round(median(ratios), 3)} if ratios else {})

@@ -51,13 +51,13 @@ def read_questions(directory: Path) -> list[Question]:
 
 
 def select(questions: Iterable[Question], *, tags: frozenset[str] = frozenset(), limit: int = 0) -> list[Question]:
-    """Answerable questions with marked pages; with tags, those whose evidence lies wholly in the named kinds."""
+    """Return answerable questions with marked pages; with tags, only those with all evidence in the named kinds."""
     chosen = [q for q in questions if q.answerable and q.evidence and (not tags or (q.tags and q.tags <= tags))]
     return chosen[:limit] if limit else chosen
 
 
 def summary(found: Sequence[Found], stage: str) -> dict[str, Any]:
-    """Means over questions; a question with two evidence pages of which one is found counts half."""
+    """Return means over questions; a question with one of two evidence pages found counts half."""
     ranked = [(f.pages[stage], f.question.evidence) for f in found]
     recall_5 = [recall(pages, evidence, 5) for pages, evidence in ranked]
     return {

@@ -1,6 +1,6 @@
-"""Is prose right that explains at length? It must state the reference and come to nothing else; graded by rule.
+"""Grade long explanations by rule: prose must state the reference and reach no other conclusion.
 
-Serves to compare `grading` with people's grades of other systems' answers; a headline of ours is held to more.
+Serves to compare `grading` with people's grades of other systems' answers; our headlines are graded more strictly.
 """
 
 import re
@@ -14,9 +14,9 @@ from benchmarks.grading import (
     alternatives,
     dates_agree,
     names_given,
+    occurs_in,
     polarity,
     read_reference,
-    stands,
 )
 from benchmarks.stated import FALLING, asked_of, figures, is_year, states
 from pincite.core.judge.claims import declines
@@ -24,9 +24,9 @@ from pincite.core.text.sentences import split_sentences
 from pincite.core.text.terms import content_terms
 
 MIN_TERMS = 0.45
-"""Of what a phrase adds to the question, prose that says the same in its own words holds so much."""
+"""Minimum share of the terms a phrase adds to the question that prose with the same meaning contains."""
 MANY_NAMES = 3
-"""A reference that adds so many names is one of names; the rest of it is how it puts them."""
+"""Minimum number of added names for a reference of names; the rest of such a reference is only wording."""
 REASON_FIGURES = 2
 _NAME = re.compile(r"(?<=[\w,;:)-] )[A-Z][\w’'&-]{1,60}")
 _RISING = re.compile(
@@ -63,9 +63,9 @@ def grade_prose(question: str, reference: str, answer: str) -> bool:
         case ReferenceKind.YES_NO:
             return _comes_out(question, sentences) == polarity(wanted.text) and _fits(question, wanted.text, answer)
         case ReferenceKind.LIST:
-            return sum(stands(item, answer) for item in wanted.items) >= MIN_F1 * len(wanted.items)
+            return sum(occurs_in(item, answer) for item in wanted.items) >= MIN_F1 * len(wanted.items)
         case _:
-            return _says(question, wanted.text, sentences)
+            return _covers_reference(question, wanted.text, sentences)
 
 
 def _states_figures(question: str, wanted: Reference, sentences: Sequence[str]) -> bool:
@@ -78,46 +78,47 @@ def _states_figures(question: str, wanted: Reference, sentences: Sequence[str]) 
 
 
 def _refuses(sentence: str) -> bool:
-    """Whether a sentence says that there is no answer; a last one may only say so of a part of what was asked."""
+    """Return whether a sentence declines to answer; a last sentence may decline only a part of the question."""
     return declines(sentence) or bool(_REFUSING.search(sentence))
 
 
 def _denies(question: str, reference: str) -> bool:
-    """Return whether a reference says no more than that what is asked for does not exist."""
+    """Return whether a reference states only that the subject of the question does not exist."""
     added = {term for term in content_terms(reference) if not term[0].isdigit()} - set(content_terms(question))
     return bool(DENIES.search(reference)) and len(added) <= FEW_TERMS
 
 
 def _comes_out(question: str, sentences: Sequence[str]) -> str:
-    """Yes or no, in so many words or by what the sentence says that is about the question; "" where none is."""
-    if said := next((found for sentence in sentences if (found := polarity(sentence))), ""):
-        return said
+    """Return yes or no, explicit or implied by the last sentence about the question; "" if there is none."""
+    if stated := next((found for sentence in sentences if (found := polarity(sentence))), ""):
+        return stated
     asked = set(content_terms(question))
     about = [one for one in sentences if 2 * len(asked & set(content_terms(one))) >= len(asked)]
     if not about or any(map(_refuses, sentences)):
         return ""
-    told = about[-1]
-    turned = bool(_RISING.search(question)) and not _RISING.search(told) and bool(FALLING.search(told))
-    turned = turned or (bool(FALLING.search(question)) and not FALLING.search(told) and bool(_RISING.search(told)))
-    return "no" if turned != bool(DENIES.search(told)) else "yes"
+    last = about[-1]
+    turned = bool(_RISING.search(question)) and not _RISING.search(last) and bool(FALLING.search(last))
+    turned = turned or (bool(FALLING.search(question)) and not FALLING.search(last) and bool(_RISING.search(last)))
+    return "no" if turned != bool(DENIES.search(last)) else "yes"
 
 
 def _fits(question: str, reference: str, answer: str) -> bool:
     """Return whether the figures that prose gives for its yes or no hold one of those that the reference gives."""
     asked = asked_of(question)
-    said = reference[: split_sentences(reference)[0].end]
-    because, given = ([one for one in figures(text) if not is_year(one)] for text in (said, answer))
+    first_sentence = reference[: split_sentences(reference)[0].end]
+    because, given = ([one for one in figures(text) if not is_year(one)] for text in (first_sentence, answer))
     if len(because) < REASON_FIGURES or len(given) < REASON_FIGURES:
         return True
     return any(states([one], answer, asked, singled_out=False) for one in because)
 
 
-def _says(question: str, reference: str, sentences: Sequence[str]) -> bool:
-    """Return whether prose says most of what the reference adds to the question; of a choice, what it names alone."""
-    asked, said = set(content_terms(question)), {term for term in content_terms(reference) if not term[0].isdigit()}
+def _covers_reference(question: str, reference: str, sentences: Sequence[str]) -> bool:
+    """Return whether prose states most of what a reference adds; for a choice, whether it names only the right one."""
+    asked = set(content_terms(question))
+    reference_terms = {term for term in content_terms(reference) if not term[0].isdigit()}
     choice = alternatives(question)
-    if said & choice and choice - said:
-        return _chooses(said & choice, choice - said, sentences)
+    if reference_terms & choice and choice - reference_terms:
+        return _chooses(reference_terms & choice, choice - reference_terms, sentences)
     answer = " ".join(sentences)
     given = set(content_terms(answer))
     if named := names_given(question, reference):
@@ -126,10 +127,10 @@ def _says(question: str, reference: str, sentences: Sequence[str]) -> bool:
     if len(names) >= MANY_NAMES:
         return len(names & given) >= MIN_F1 * len(names)
     core = reference[: split_sentences(reference)[0].end]
-    wanted = {term for term in content_terms(core) if not term[0].isdigit()} - asked or said - asked
+    wanted = {term for term in content_terms(core) if not term[0].isdigit()} - asked or reference_terms - asked
     amounts = [one for one in figures(core) if not is_year(one) and one.value not in asked_of(question).values]
-    held = sum(states([one], answer, asked_of(question), singled_out=False) for one in amounts)
-    return len(wanted & given) >= MIN_TERMS * len(wanted) and 2 * held >= len(amounts)
+    amounts_stated = sum(states([one], answer, asked_of(question), singled_out=False) for one in amounts)
+    return len(wanted & given) >= MIN_TERMS * len(wanted) and 2 * amounts_stated >= len(amounts)
 
 
 def _names_of(text: str) -> set[str]:

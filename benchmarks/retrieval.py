@@ -1,4 +1,4 @@
-"""Is the right page found? Page recall of the retriever on labelled questions, stage by stage, beside plain methods."""
+"""Measure page recall of the retriever on labelled questions, by stage, compared with plain methods."""
 
 import argparse
 import time

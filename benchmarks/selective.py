@@ -13,9 +13,9 @@ def risk_coverage_area(confidences: Sequence[float], right: Sequence[bool]) -> f
 
 
 def coverage_at_risk(confidences: Sequence[float], right: Sequence[bool], risk: float) -> float:
-    """Return the largest share of answers, the surest first, of which no more than ``risk`` are wrong.
+    """Return the largest share of answers, most confident first, with an error rate of at most ``risk``.
 
-    Answers of one confidence go together: no threshold parts them.
+    Answers with equal confidence are kept together, because no threshold separates them.
     """
     covered = 0
     for seen, wrong, group, wrong_in_group in _groups(confidences, right):

@@ -1,6 +1,6 @@
-"""Which figures a text states, and whether one of them is a reference's: within 1 %, whatever scale it is written in.
+"""Determine which figures a text states, and whether one agrees with a reference: within 1 %, in any scale.
 
-What is read as a figure, with which unit and scale, `pincite.core.text.numbers` says.
+`pincite.core.text.numbers` defines which text is a figure, and its unit and scale.
 """
 
 import re
@@ -11,9 +11,9 @@ from pincite.core.text.numbers import Quantity, quantities, stated_measure
 
 TOLERANCE = 0.01
 MAX_RIVALS = 3
-"""Other figures that a text may state beside the one that is asked for, without leaving open which is meant."""
+"""Maximum number of other figures in a text that still shows clearly which figure is the answer."""
 ROW = 3
-"""So many figures with no word between them are a row of a table: none of them is singled out."""
+"""Minimum number of figures without a word between them that count as a row of a table; none is singled out there."""
 _SCALES = (1e3, 1e6, 1e9)
 _AMOUNT = re.compile(
     r"(?<=[$€£¥])( ?\d)(\d{3})(?![\d,])|(?<![\d.,])(\d)(\d{3})(?= ?(?:%|(?:thousand|million|mn|billion|bn)\b))"
@@ -61,8 +61,8 @@ def is_year(quantity: Quantity) -> bool:
 def states(wanted: Sequence[Quantity], text: str, asked: Asked, *, singled_out: bool = True) -> bool:
     """Return whether a text states every wanted figure.
 
-    Where it must be singled out, none may stand in a row of figures only, and the text may hold MAX_RIVALS other
-    figures at most; years, figures of the question and what stands before an equals sign are not counted.
+    With ``singled_out``, no wanted figure may be in a row of figures only, and the text may contain at most MAX_RIVALS
+    other figures; years, figures of the question and figures before an equals sign do not count.
     """
     falling = asked.falling or bool(FALLING.search(text))
     given = figures(text)
@@ -82,10 +82,11 @@ def states(wanted: Sequence[Quantity], text: str, asked: Asked, *, singled_out: 
 
 
 def agree(wanted: Quantity, given: Quantity, asked: Asked, *, falling: bool = False) -> bool:
-    """Return whether two figures are one: by value within TOLERANCE, or to the last decimal that the wanted one writes.
+    """Return whether two figures agree: by value within TOLERANCE, or to the last decimal that the wanted one writes.
 
-    A share may be written as such or in percent, an amount in thousands, millions or billions, and where only one of
-    the two says so, the other may mean it. A fall may be told in words instead of a sign, an outflow in brackets.
+    A share may be written as such or in percent, an amount in thousands, millions or billions, and if only one of
+    the two states the scale, it may apply to the other. A fall may be expressed in words instead of a sign, an outflow
+    in brackets.
     """
     if is_year(wanted) and is_year(given):
         return wanted.value == given.value
@@ -134,7 +135,7 @@ def _factors(wanted: Quantity, given: Quantity, asked: Asked) -> Iterator[float]
 
 
 def _scaled(quantity: Quantity) -> bool:
-    """Return whether it says "million" or the like."""
+    """Return whether a quantity has a scale word such as "million"."""
     return quantity.step > 1 or (quantity.step == 0 and quantity.kind == "number" and quantity.value >= 1000)
 
 
@@ -149,7 +150,7 @@ def _signed(wanted: Quantity, given: Quantity, factor: float, *, falling: bool) 
 
 
 def _in_rows(text: str) -> frozenset[str]:
-    """Return the figures, as written, that stand in rows without a word between them."""
+    """Return the figures, as written, that are in rows without a word between them."""
     return frozenset(figure.text.strip() for run in _runs(text) if len(run) >= ROW for figure in run)
 
 
@@ -175,6 +176,10 @@ def _rivals(text: str, asked: Asked) -> set[float]:
 
 
 def _in_a_word(wanted: Sequence[Quantity], text: str) -> bool:
-    """Return whether "one" or "two" is what a short text says: figures of prose leave these words out."""
-    said = re.findall(r"\b(?:one|two)\b", text.casefold())
-    return len(wanted) == 1 and len(text.split()) <= 12 and said == [{1: "one", 2: "two"}.get(int(wanted[0].value))]
+    """Return whether a short text states "one" or "two", words that `figures` does not read in prose."""
+    number_words = re.findall(r"\b(?:one|two)\b", text.casefold())
+    return (
+        len(wanted) == 1
+        and len(text.split()) <= 12
+        and number_words == [{1: "one", 2: "two"}.get(int(wanted[0].value))]
+    )

@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def read_questions(directory: Path, source: str, limit: int) -> list[Asked]:
-    """Questions whose answer is a cell, whole tables in an order that does not depend on the file's."""
+    """Return questions answered by a cell, with whole tables, in an order independent of the file's."""
     with gzip.open(directory / "tables.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = [
             row
@@ -105,10 +105,12 @@ def found_in(question: str, tables: Sequence[Table], weights: Weights | None = N
 
 def is_right(asked: Asked, answers: Sequence[FoundCell]) -> bool:
     """Return whether the cells given are exactly the answers; figures are compared by value."""
-    return {said(found.cell.text) for found in answers} == {said(answer) for answer in asked.answers}
+    return {normalize_answer(found.cell.text) for found in answers} == {
+        normalize_answer(answer) for answer in asked.answers
+    }
 
 
-def said(text: str) -> str:
+def normalize_answer(text: str) -> str:
     figure = printed_figure(text)
     return f"{figure.value.normalize():f}" if figure else " ".join(text.lower().split()).strip(".,;: ")
 
@@ -149,10 +151,12 @@ def _sums(asked: Sequence[Asked], bags: Sequence[set[str]], numbers: dict[str, i
     parts, holds, kept = list[Matrix](), list[NDArray[np.float64]](), list[set[str]]()
     for one, bag in zip(asked, bags, strict=True):
         places, rows = measure(Question(one.question), [one.table])
-        wanted = set(map(said, one.answers))
+        wanted = set(map(normalize_answer, one.answers))
         own = np.array(
             [
-                (place.cell.row, place.cell.column) in one.cells if one.cells else said(place.cell.text) in wanted
+                (place.cell.row, place.cell.column) in one.cells
+                if one.cells
+                else normalize_answer(place.cell.text) in wanted
                 for place in places
             ],
             dtype=np.float64,

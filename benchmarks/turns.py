@@ -1,4 +1,4 @@
-"""Do follow-ups find what they ask for? Conversations through router, rewriter and search, beside plain joins.
+"""Measure search for follow-ups: conversations through router, rewriter and search, compared with plain joins.
 
 DIR holds ``passages.jsonl`` (id, text) and ``turns.jsonl`` (history, question, relevant, answerability). Passages
 become pages, those of one source one document, in the product's own library. The earlier questions of a conversation
@@ -43,16 +43,16 @@ _POSITION = re.compile(r"-(\d+)-\d+$")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Message:
     role: str
     content: str
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """One turn of a conversation and what people say of it."""
+    """One turn of a conversation with people's labels."""
 
-    history: tuple[Said, ...]
+    history: tuple[Message, ...]
     question: str
     relevant: frozenset[PageKey]
     answerability: str
@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     try:
         turns = read_turns(options.directory, world.places)[: options.limit or None]
         engine = choose_engine(world.app.settings.current, "quoting" if options.engine == "none" else options.engine)
-        outcomes = [observe(world, engine, turn) for turn in _told(turns)]
+        outcomes = [observe(world, engine, turn) for turn in _report_progress(turns)]
         return {"engine": engine.name, **judged(outcomes), "baselines": baselines(world, turns)}
     finally:
         world.app.close()
@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 def read_turns(directory: Path, places: Mapping[str, PageKey]) -> list[Labelled]:
     return [
         Labelled(
-            tuple(Said(said["role"], said["content"]) for said in row["history"]),
+            tuple(Message(message["role"], message["content"]) for message in row["history"]),
             row["question"],
             frozenset(places[identity] for identity in row["relevant"] if identity in places),
             row["answerability"],
@@ -204,16 +204,16 @@ def pages_of(found: SearchResult) -> list[PageKey]:
 
 
 def judged(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Recall over turns with known passages; whether it is in there told by the chance that what was found answers."""
+    """Return recall over turns with known passages, and how well the estimated chance separates answerable turns."""
     by_kind = {kind: [one for one in outcomes if one.turn.answerability == kind] for kind in _KINDS}
-    there, gone = by_kind["answerable"] + by_kind["partial"], by_kind["unanswerable"]
-    labels, chances = [1] * len(there) + [0] * len(gone), [one.chance for one in there + gone]
+    there, absent = by_kind["answerable"] + by_kind["partial"], by_kind["unanswerable"]
+    labels, chances = [1] * len(there) + [0] * len(absent), [one.chance for one in there + absent]
     return {
         "turns": len(outcomes),
         **_ranked([(one.pages, one.turn.relevant) for one in outcomes if one.turn.relevant]),
-        "unanswerable_auroc": round(float(roc_auc_score(labels, chances)), 4) if there and gone else None,
+        "unanswerable_auroc": round(float(roc_auc_score(labels, chances)), 4) if there and absent else None,
         "asked_back": mean(one.asked_back for one in by_kind["underspecified"]),
-        "asked_back_wrongly": mean(one.asked_back for one in there + gone),
+        "asked_back_wrongly": mean(one.asked_back for one in there + absent),
         "routed_right": mean(one.intent in (Intent.DOCUMENT_SEARCH, Intent.TARGETED_SEARCH) for one in there),
     }
 
@@ -250,7 +250,7 @@ def baselines(world: World, turns: Sequence[Labelled]) -> dict[str, Any]:
 
 
 def _users(turn: Labelled) -> list[str]:
-    return [said.content for said in turn.history if said.role == "user"]
+    return [message.content for message in turn.history if message.role == "user"]
 
 
 JOINS: Mapping[str, Callable[[Labelled], str]] = {
@@ -258,12 +258,12 @@ JOINS: Mapping[str, Callable[[Labelled], str]] = {
     "previous and last turn": lambda turn: " ".join([*_users(turn)[-1:], turn.question]),
     "all user turns": lambda turn: " ".join([*_users(turn), turn.question]),
     "last turn and last answer": lambda turn: " ".join(
-        [turn.question, *[said.content for said in turn.history if said.role == "assistant"][-1:]]
+        [turn.question, *[message.content for message in turn.history if message.role == "assistant"][-1:]]
     ),
 }
 
 
-def _told(turns: Sequence[Labelled]) -> Iterable[Labelled]:
+def _report_progress(turns: Sequence[Labelled]) -> Iterable[Labelled]:
     for number, turn in enumerate(turns):
         if number % 25 == 0:
             print(f"Turn {number} of {len(turns)}", file=sys.stderr, flush=True)

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 ANSWERED, FAILED, USAGE, FLAGGED, INTERRUPTED = 0, 1, 2, 3, 130
 LOG_BYTES = 1_000_000
 MAX_SUMMARY_LENGTH = 200
-"""Characters of what the list of commands says of one."""
+"""Maximum number of characters of a command's summary in the list of commands."""
 LOGGERS = ("pincite",)
 _DATA_DIR = f"{__name__}.data_dir"
 
 
 def _remember_data_dir(context: click.Context, _: click.Parameter, chosen: Path | None) -> None:
-    """It may stand before or after a command; where it is left out it must not undo what stands before."""
+    """Store the option, which may come before or after a command; if left out after it, the earlier value remains."""
     if chosen is not None:
         context.meta[_DATA_DIR] = chosen
 
@@ -70,7 +70,7 @@ class EngineName(click.ParamType[str]):
 
 
 def tell(text: str, *, lines: bool = False, file: TextIO | None = None, flush: bool = False) -> None:
-    """The one way to the terminal: it shows what documents, models and file names say, and obeys none of it."""
+    """Print a text; the only way to the terminal, so that control characters in a text have no effect."""
     print(shown(text, lines=lines), file=file, flush=flush)
 
 

@@ -196,7 +196,7 @@ def _part_as_json(part: "AnswerPart") -> dict[str, Any]:
 def turn_as_text(turn: "Turn") -> str:
     """Return the answer, its sources, and plainly whether it can be relied on.
 
-    The answer is indented, and only what Pincite says begins a line: nothing in an answer looks like it.
+    The answer is indented, and only Pincite's own text begins a line: nothing in an answer can imitate it.
     """
     from pincite.core.domain.answers import Form
     from pincite.core.domain.presentation import Standing, Tier, present

@@ -55,7 +55,7 @@ def tables(name: str, form: str | None) -> int:
 
 
 def _unsure(found: Sequence["Table"]) -> str:
-    """Say which tables are written as plain rows; empty if none."""
+    """Return a note about the tables that are written as plain rows; empty if none."""
     places = [f"{number} (page {one.page_label})" for number, one in enumerate(found, start=1) if not one.is_sure]
     if not places:
         return ""

@@ -1,4 +1,4 @@
-"""What Pincite does, apart from how it is shown: docs/architecture.md says what each package is for."""
+"""What Pincite does, without the user interfaces: docs/architecture.md describes the purpose of each package."""
 
 import os
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.typing import ChatInputValue
 
-from pincite.core.domain.documents import ENDINGS, Collection, Document, DocumentStatus
+from pincite.core.domain.documents import ENDINGS, Collection, Document, DocumentStatus, MetadataSource
 from pincite.core.domain.search import Mode
 from pincite.core.domain.settings import PACKAGE_ROOT, variable_of
 from pincite.core.domain.turns import Session, Turn
@@ -46,7 +46,7 @@ def draw(app: Pincite) -> None:
     notes = session is not None and st.session_state.get(NOTES, False)
     beside = notes or (shown is not None and shown.document_id in names)
     st.set_page_config(initial_sidebar_state="collapsed" if beside else "auto")
-    # The same nesting with and without a page beside it: the conversation keeps its scroll position.
+    # The same nesting with and without a page next to it: the conversation keeps its scroll position.
     widths = [9, 11] if beside else [1]
     columns = st.columns(widths, gap="medium")
     with columns[0], st.container(horizontal_alignment="center"):
@@ -75,7 +75,7 @@ def draw(app: Pincite) -> None:
 
 
 def draw_conversation(app: Pincite, session: Session | None, names: dict[str, str]) -> list[Turn]:
-    # Asked first: a turn that ends in between is then watched, and the watch draws the page anew.
+    # Asked first: a turn that ends in between is then watched, and the watch redraws the page.
     running = app.runner.running(session.id) if session else None
     waiting = app.runner.waiting(session.id) if session else ()
     turns = app.turns.newest(session.id, shown_of(session.id, TURNS_A_PAGE)) if session else []
@@ -84,9 +84,9 @@ def draw_conversation(app: Pincite, session: Session | None, names: dict[str, st
         if (earlier := app.turns.count(session.id) - len(turns)) > 0:  # a long conversation opens with its end
             offer_more(f"Show {count(earlier, 'earlier question')}", session.id, TURNS_A_PAGE, icon="expand_less")
     known: set[str] = set()
-    for turn in turns:
+    for before, turn in zip([None, *turns], turns, strict=False):
         with st.container(key=f"question_{turn.id}"):
-            draw_question(app, turn, names)
+            draw_question(app, turn, names, scope=before is None or before.document_ids != turn.document_ids)
         with st.chat_message("assistant", avatar=":material/fact_check:"):
             if turn.id == running:
                 st.fragment(watch, run_every=0.3)(app, turn.id)
@@ -193,9 +193,10 @@ def draw_welcome(
 
 def about_document(app: Pincite, document: Document) -> str:
     """Its type, its length, and what of it was not read."""
-    kind = next((field.value for field in document.metadata if field.name == "document type"), "")
+    kind = next((field for field in document.metadata if field.name == "document type"), None)
+    named = kind.value + " (a guess)" * (kind.source is MetadataSource.FIRST_PAGES) if kind else ""
     covered = app.library.coverage(document.id)
-    facts = [kind[:1].upper() + kind[1:], count(document.page_count, "page")]
+    facts = [named[:1].upper() + named[1:], count(document.page_count, "page")]
     if lost := covered.unread - covered.waiting:
         facts.append(f"{count(lost, 'page')} without text")
     if covered.waiting:

@@ -1,4 +1,4 @@
-"""The library: add PDFs, see how each page was read, correct what is known of a document, remove it."""
+"""The library: add PDFs, see how each page was read, correct a document's metadata, remove it."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,7 +18,7 @@ from pincite.core.domain.documents import (
 from pincite.core.domain.errors import UnknownDocumentError
 from pincite.core.domain.turns import TurnFilter
 from pincite.core.services.bootstrap import Pincite
-from pincite.pages.components.collections import documents_of, draw_collections
+from pincite.pages.components.collections import documents_of, draw_collections, draw_membership
 from pincite.pages.components.controls import button, confirm_deletion, download, quiet, row
 from pincite.pages.components.facade import errors_shown, show
 from pincite.pages.components.page_map import TROUBLED, draw_page_map, summary
@@ -62,13 +62,23 @@ def draw(app: Pincite) -> None:
         st.info("No documents yet. Drop PDFs or Word files above; ask about one as soon as its text has been read.",
                 icon=":material/upload_file:")  # fmt: skip
         return
-    chosen = draw_table(app, documents)
-    if len(chosen) == 1:
-        draw_document(app, chosen[0], collection)
-    elif chosen:
-        draw_several(app, chosen, collection)
-    else:
-        st.caption("Choose a document to see its pages, its details, and what you can do with it.")
+    beside = len(documents) > 1 and is_one_chosen()
+    listing, details = st.columns([4, 7], gap="medium") if beside else (st.container(), st.container())
+    with listing:
+        chosen = draw_table(app, documents, beside=beside)
+    with details:
+        if len(chosen) == 1:
+            draw_document(app, chosen[0], collection, beside=beside)
+        elif chosen:
+            draw_several(app, chosen, collection)
+        else:
+            st.caption("Choose a document to see its pages, its details, and what you can do with it.")
+
+
+def is_one_chosen() -> bool:
+    """Return whether the details of one document are shown, which stand beside the list."""
+    rows = (st.session_state.get(TABLE) or {}).get("selection", {}).get("rows", [])
+    return bool(rows) and not st.session_state.get("choose_several")
 
 
 def draw_uploader(app: Pincite, collection: Collection | None) -> None:
@@ -145,8 +155,8 @@ def draw_language_offer(app: Pincite) -> None:
                 st.rerun()
 
 
-def draw_table(app: Pincite, documents: Sequence[Document]) -> list[Document]:
-    """Draw the choice and return the chosen ones; a single one needs no choice."""
+def draw_table(app: Pincite, documents: Sequence[Document], *, beside: bool) -> list[Document]:
+    """Draw the choice and return the chosen ones; a single one needs no choice. ``beside``: with few columns."""
     with row():
         several = len(documents) > 1 and st.toggle("Choose several", key="choose_several")
         if len(documents) > LISTED_WITHOUT_FIND:
@@ -175,9 +185,10 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> list[Document]:
         rows, hide_index=True, key=table, on_select=lambda: choose_pressed_row(table, several=bool(several)),
         selection_mode=["multi-row" if several else "single-row", "single-cell"],
         height="content" if len(rows) <= 10 else 518, row_height=48,
+        column_order=("Page", "Document") if beside else None,
         column_config={
             "Page": st.column_config.ImageColumn(width=56),
-            "Document": st.column_config.TextColumn(width=320),
+            "Document": st.column_config.TextColumn(width=260 if beside else 320),
             "Status": st.column_config.TextColumn(width=120),
             "Pages": st.column_config.NumberColumn(width=60),
             "Text found": st.column_config.ProgressColumn(
@@ -219,7 +230,7 @@ def draw_deleting(app: Pincite, documents: Sequence[Document]) -> None:
         )
 
 
-def draw_document(app: Pincite, document: Document, collection: Collection | None) -> None:
+def draw_document(app: Pincite, document: Document, collection: Collection | None, *, beside: bool) -> None:
     with row():
         st.subheader(escape(document.name), anchor=False)
         st.space("stretch")
@@ -238,6 +249,8 @@ def draw_document(app: Pincite, document: Document, collection: Collection | Non
             download("Marked copy", lambda: app.exports.marked(document), f"Marked {document.pdf_name}",
                      key="marked_file", help="A copy of this PDF with every cited passage marked")  # fmt: skip
         draw_deleting(app, [document])
+    if document.status is not DocumentStatus.READY:
+        st.caption(status_in_words(document))
     if document.message and document.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED):
         st.error(escape(document.message), icon=":material/error:")
         button("Try again", "refresh", app.ingest.retry, document.id)
@@ -247,7 +260,7 @@ def draw_document(app: Pincite, document: Document, collection: Collection | Non
         st.caption(f":material/history: {escape(told)}")
     pages, known, outline = st.tabs(["Pages", "About this document", "Outline"])
     with pages:
-        draw_pages(app, document)
+        draw_pages(app, document, beside=beside)
     with known:
         draw_metadata(app, document)
     with outline:
@@ -265,16 +278,20 @@ def _delete(app: Pincite, documents: Sequence[Document]) -> None:
     page_picture.clear()
 
 
-def draw_pages(app: Pincite, document: Document) -> None:
+def draw_pages(app: Pincite, document: Document, *, beside: bool) -> None:
+    """``beside``: next to the list of documents, where the page is below its map."""
     receipts = app.library.receipts(document.id)
     if not receipts:
         st.caption("No pages have been read yet.")
         return
-    left, right = st.columns([9, 11], gap="medium")
+    left, right = (st.container(), st.container()) if beside else st.columns([9, 11], gap="medium")
     with left:
         covered = app.library.coverage(document.id)
         st.markdown(f"Usable text on **{covered.text:,}** of {count(document.page_count, 'page')}")
-        st.caption(summary(receipts))
+        with row():
+            st.caption(summary(receipts))
+            quiet("Read all again", "refresh", app.ingest.retry, document.id, [one.page_index for one in receipts],
+                  key="read_all_again", help="Read every page again, this time also with OCR")  # fmt: skip
         clicked = draw_page_map(receipts, key=f"map_{document.id}")
         if clicked is not None and clicked != st.session_state.get("map_clicked"):
             show_page(SLOT, ShownPage(document.id, clicked))
@@ -319,6 +336,7 @@ def relations_in_words(app: Pincite, document: Document) -> list[str]:
 
 
 def draw_metadata(app: Pincite, document: Document) -> None:
+    draw_membership(app, document)
     st.caption(
         "Questions can be limited to a company, year or type. Where a document amends or replaces another, give that "
         "one's name, or “none”. Your changes here are kept and marked as yours."
@@ -326,7 +344,7 @@ def draw_metadata(app: Pincite, document: Document) -> None:
     known = {field.name: field for field in document.metadata}
     values = {field.name: field.value for field in known.values()} | _related(app, document)
     rows = [
-        {"Fact": name, "Value": values.get(name, ""), "From": in_words(known[name].source) if values.get(name) else ""}
+        {"Fact": name, "Value": values.get(name, ""), "From": _origin(known[name]) if values.get(name) else ""}
         for name in dict.fromkeys([*known, *METADATA_NAMES])
     ]
     edited = st.data_editor(rows, hide_index=True, disabled=["Fact", "From"], key=f"metadata_{document.id}")
@@ -341,6 +359,11 @@ def draw_metadata(app: Pincite, document: Document) -> None:
     if tuple(fields) != document.metadata and st.button("Save changes", type="primary"):
         app.ingest.set_metadata(document.id, fields)
         st.rerun()
+
+
+def _origin(field: MetadataField) -> str:
+    guessed = field.name == "document type" and field.source is MetadataSource.FIRST_PAGES
+    return f"{'a guess from the ' * guessed}{in_words(field.source)}"
 
 
 def _related(app: Pincite, document: Document) -> dict[str, str]:

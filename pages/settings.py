@@ -122,7 +122,7 @@ def draw_models(app: Pincite, fetching: bool) -> None:
     try:
         kept = app.models.list()
     except ModelUnavailableError:
-        return  # what is written above says so
+        return  # the text above already reports this
     if not app.models.host:
         return
     st.subheader("Models in Ollama", anchor=False)

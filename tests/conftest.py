@@ -60,7 +60,7 @@ def app(contract_library: Path, tmp_path: Path) -> "Iterator[Pincite]":
 
 
 class KeptReader(ProcessReader):
-    """One whose processes outlive the library that they read for: each takes a second to start."""
+    """A reader that keeps its processes when the library closes: each takes a second to start."""
 
     def close(self) -> None:
         pass

@@ -1,4 +1,4 @@
-"""Model servers for tests that speak OpenAI's protocol: one that says what it is told, and llama.cpp's own."""
+"""Model servers for tests that speak OpenAI's protocol: a scripted one, and llama.cpp's own."""
 
 import json
 import os
@@ -32,7 +32,7 @@ sys.stdin.read()
 
 @dataclass
 class Script:
-    """What the stand-in answers, and what it was asked."""
+    """The replies of the fake server, and the requests that it got."""
 
     pieces: Sequence[str] = ("The rate is ", "1.5 % [1].")
     thoughts: Sequence[str] = ()
@@ -109,7 +109,7 @@ def fake_openai_server(script: Script) -> Iterator[Script]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *values: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
@@ -139,6 +139,6 @@ def llama_server() -> Iterator[str]:
 
 
 def _letters(text: str) -> list[float]:
-    """How often each letter stands in it, and one more, so that no text points nowhere; 384 numbers like MiniLM's."""
+    """Return the count of each letter, plus a constant so that no vector is zero; 384 numbers as in MiniLM."""
     counts = [float(text.lower().count(letter)) for letter in "abcdefghijklmnopqrstuvwxyz"]
     return [1.0, *counts, *[0.0] * (384 - len(counts) - 1)]

@@ -36,7 +36,7 @@ sys.addaudithook(refuse)
 
 
 def without_network(folder: Path) -> dict[str, str]:
-    """The environment of a process without a network; what it tried stands in ``folder/network.log``."""
+    """Return the environment of a process without a network; its attempts are logged in ``folder/network.log``."""
     guard = folder / "guard"
     guard.mkdir()
     (guard / "sitecustomize.py").write_text(GUARD, encoding="utf-8")
@@ -99,12 +99,12 @@ def running_app(
 
 def _printed_address(process: subprocess.Popen[str]) -> str:
     assert process.stdout is not None
-    told = []
+    printed = []
     for line in process.stdout:
-        told.append(line)
+        printed.append(line)
         if found := re.match(r"Pincite is running at (\S+)", line):
             return found[1]
-    raise AssertionError("".join(told))
+    raise AssertionError("".join(printed))
 
 
 def _wait_until_it_answers(process: subprocess.Popen[str], port: int) -> None:

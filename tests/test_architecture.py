@@ -93,7 +93,7 @@ def test_core_never_imports_streamlit() -> None:
 
 
 def _room(module: str) -> tuple[int, str]:
-    """The layer and the room that a module stands in."""
+    """Return the layer and the package of a module."""
     for depth, names in enumerate(LAYERS):
         for name in names:
             if module == name or module.startswith(f"{name}."):

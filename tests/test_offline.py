@@ -18,7 +18,7 @@ from tests.serving import free_port, pincite_command, running_app, without_netwo
 
 @pytest.fixture
 def forbidden(tmp_path: Path) -> Mapping[str, str]:
-    """The environment of a process without a network; what it tried stands in ``tmp_path/network.log``."""
+    """Return the environment of a process without a network; its attempts are logged in ``tmp_path/network.log``."""
     return without_network(tmp_path)
 
 

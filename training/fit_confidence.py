@@ -35,7 +35,7 @@ INNER_FOLDS = 4
 CLAIM_PENALTY, ANSWER_PENALTY = 100.0, 1.0
 """Chosen on the sets that were left out: what does as well on the same sets with less of it does worse on others."""
 UNSPANNED_WEIGHT = 0.5
-"""A claim of a hallucinated answer whose wrong spans nobody marked may be right or wrong."""
+"""Weight of a claim of a hallucinated answer without marked wrong spans, which may be right or wrong."""
 MODELS = ("claim", "answer", "claim_by_words", "answer_by_words")
 OPEN_CLAIMS = 1_500
 CLAIMS_SET = "claims"
@@ -157,7 +157,7 @@ def _figures(data: Data) -> tuple[dict[str, Any], dict[str, Any], Numbers]:
     left_out = np.zeros_like(shown)
     for rows in data.sets.values():
         left_out[:, rows] = _confidences(data, rows, fit(data, np.setdiff1d(everything, rows)))
-    told = [
+    reports = [
         {
             "left_out": {name: _measured(data, rows, left_out[way][rows]) for name, rows in data.sets.items()},
             "sets": {name: _measured(data, rows, shown[way][rows]) for name, rows in data.sets.items()},
@@ -165,7 +165,7 @@ def _figures(data: Data) -> tuple[dict[str, Any], dict[str, Any], Numbers]:
         }
         for way in (0, 1)
     ]
-    return told[0], told[1], shown[0][answers]
+    return reports[0], reports[1], shown[0][answers]
 
 
 def fit(data: Data, rows: Rows) -> ConfidenceModels:
@@ -189,8 +189,8 @@ def fit(data: Data, rows: Rows) -> ConfidenceModels:
     for checked, own in ((True, rows), (False, labelled)):
         sets = [data.answers[row].set for row in own]
         weights = _evened(np.ones(len(own)), sets) * np.where(np.array(sets) == CLAIMS_SET, CLAIMS_WEIGHT, 1.0)
-        told = [features(int(row), checked=checked) for row in own]
-        model = _fit_model(told, data.labels(own), weights, ANSWER_PENALTY)
+        answer_features = [features(int(row), checked=checked) for row in own]
+        model = _fit_model(answer_features, data.labels(own), weights, ANSWER_PENALTY)
         answer_models[checked] = _recalibrated(
             model, [features(int(row), checked=checked) for row in labelled], data.labels(labelled)
         )

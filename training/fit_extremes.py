@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.tables import Asked, read_questions, said
+from benchmarks.tables import Asked, normalize_answer, read_questions
 from pincite.core.figures.extremes import KINDS, Column, ExtremeWeights, asked_column
 
 OUTPUT = Path(__file__).parents[1] / "core" / "figures" / "extremes.json"
@@ -77,8 +77,12 @@ def _kind(one: Asked, column: Column) -> int:
     for kind, ends in ((1, column.most), (2, column.least)):
         if len(ends) == 1:
             row = ends[0][1].row
-            named = [said(cell.text) for cell in one.table.cells if (cell.row, cell.column) == (row, column.label)]
-            if named and named == [said(answer) for answer in one.answers]:
+            named = [
+                normalize_answer(cell.text)
+                for cell in one.table.cells
+                if (cell.row, cell.column) == (row, column.label)
+            ]
+            if named and named == [normalize_answer(answer) for answer in one.answers]:
                 return kind
     return 0
 

@@ -78,8 +78,8 @@ def _likenesses(
 ) -> tuple[Likenesses, Likenesses]:
     """Return how near the nearest passage is to each question of the library, and to each other one."""
     cosines = embedder.embed_queries([*own, *strange]) @ embedder.embed(passages).T
-    nearest = 1 - SPREADS.get(embedder.name, 1.0) * (1 - cosines.max(axis=1).astype(np.float64))
-    return nearest[: len(own)], nearest[len(own) :]
+    likenesses = 1 - SPREADS.get(embedder.name, 1.0) * (1 - cosines.max(axis=1).astype(np.float64))
+    return likenesses[: len(own)], likenesses[len(own) :]
 
 
 def _bounds(likenesses: dict[str, list[tuple[Likenesses, Likenesses]]]) -> dict[str, float]:

@@ -24,7 +24,7 @@ from training.checker.examples import ORDER_PARTS, ORDERS_FILE, load_rows
 
 OUTPUT = Path(orders.__file__).with_suffix(".json")
 ORDINARY, ORDINARY_WEIGHT = 6_000, 0.15
-"""Number of sentences of open text beside our own lines, and the weight of these and of the sentences of our docs."""
+"""Number of sentences of open text besides our own lines, and the weight of these and of the sentences of our docs."""
 INVERSE_PENALTY = 30.0
 FOLDS = 10
 MAX_FLAGGED, MAX_FLAGGED_OPEN = 0.01, 0.0001

@@ -1,4 +1,4 @@
-"""Fit what quoting weighs on a folder that the reader was not trained on, and say by sources left out what it is worth.
+"""Fit the weights of quoting on a folder that the reader was not trained on, and measure them on left-out sources.
 
 ``python -m training training-folder DATA DIR --left-out`` makes the folder, ``--languages FONTS`` the one of other
 languages; the questions for yes or no lie in ``training/yes_no``. Which sentence answers is learned from open data
@@ -41,22 +41,22 @@ READ_MEASURES = ("span", "answerable", "behind")
 STRENGTH = 0.1
 """Inverse of the penalty on standardised measures."""
 SHARE_UNANSWERABLE = 0.25
-"""Few of the folder's are, of those that people ask more: so many are asked of every document but their own.
-Where more are, they count less."""
+"""Target share of unanswerable questions. A folder has fewer of them than people ask, so that questions are also asked
+of every document but their own, up to this share; if there are more, they count less."""
 SHARE_UNDECIDED = 0.4
-"""The same of questions for yes or no, where it is weighed whether the best is right: of the statements about contracts
-in ContractNLI 42 % are neither borne out nor denied. To decline, where a line would do, is the worse mistake."""
+"""The same share for yes/no questions, in the model of whether the best unit is right: 42 % of the statements about
+contracts in ContractNLI are neither supported nor denied. Declining when a line would answer is the worse mistake."""
 YES_NO = Path(__file__).parent / "yes_no"
 """Our own: half of the questions are decided by a sentence of their document, half by none, though it speaks of it."""
 ORDINARY = Path(__file__).parent / "ordinary"
-"""Our own too: letters, leases, leaflets, price lists and the like, and what people ask of them."""
+"""Also our own: letters, leases, leaflets, price lists and similar documents, with people's questions about them."""
 ORDINARY_OF_ANSWERED = 0.35
-"""How much they count, against open data, for whether anything answers: what no document of theirs answers is at least
-near, and of what has nothing to do with documents only open data tell."""
+"""Their weight, relative to open data, in the model of whether anything answers: questions that no document of ours
+answers are at least near its subject; only open data contain questions unrelated to the documents."""
 OF_YES_NO = frozenset(("best", "ahead", "any", "answerable", "most answerable"))
-"""What is weighed of these few: that words are shared tells nothing, since they were written to share them."""
-HELD = 0.6
-"""Of an answer's new terms, or by token F1, what must be there."""
+"""Measures used for these few questions: shared words are no evidence, since the texts were written to share them."""
+MIN_AGREEMENT = 0.6
+"""Minimum share of an answer's new terms, or minimum token F1, for a text that contains the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def samples_of(directory: Path, skill: Skill) -> list[Asked]:
-    """What is asked of a folder, and for English what people ask of ordinary documents."""
+    """Return a folder's questions, and for English those that people ask of ordinary documents."""
     english = skill in (Skill.ENGLISH, Skill.ENGLISH_SMALL)
     ordinary = asked_of(ORDINARY, skill) if english else []
     return [*asked_of(directory, skill), *(replace(one, ordinary=True) for one in ordinary)]
@@ -127,9 +127,9 @@ def asked_of(directory: Path, skill: Skill) -> list[Asked]:
 
 
 def elsewhere(corpus: Corpus, questions: Sequence[Question], found: Sequence[Asked], skill: Skill) -> list[Asked]:
-    """Questions that no other document is likely to answer, asked of all of them, as many as are lacking.
+    """Return questions asked of all other documents, which are unlikely to answer them, as many as are lacking.
 
-    Where enough documents speak of what is asked and do not answer, some are asked elsewhere too.
+    If there are already enough unanswerable questions on a document's subject, some are asked elsewhere too.
     """
     answerable = sum(bool(one.answers) for one in found)
     lacking = round(answerable * SHARE_UNANSWERABLE / (1 - SHARE_UNANSWERABLE)) - (len(found) - answerable)
@@ -167,12 +167,12 @@ def _unread(asked: Asked) -> Asked:
 
 
 def _holds(text: str, answers: Iterable[str], question: str) -> bool:
-    """Return whether a text says what an answer says beyond the question, or is most of a long one."""
-    said, known = set(content_terms(text)), set(content_terms(question))
+    """Return whether a text contains what an answer adds to the question, or is most of a long answer."""
+    text_terms, known = set(content_terms(text)), set(content_terms(question))
     for answer in answers:
-        told = set(content_terms(answer))
-        new = told - known or told
-        if new and (len(new & said) >= HELD * len(new) or agreement(text, answer) >= HELD):
+        answer_terms = set(content_terms(answer))
+        new = answer_terms - known or answer_terms
+        if new and (len(new & text_terms) >= MIN_AGREEMENT * len(new) or agreement(text, answer) >= MIN_AGREEMENT):
             return True
     return False
 
@@ -196,13 +196,15 @@ def _right(asked: Asked, best: Scored, holds: bool) -> bool:
         return holds
     headline = best.unit.item.passage.text[best.answer.start : best.answer.end]
     return any(
-        grade(asked.question, answer, headline) if is_english(asked.question) else agreement(headline, answer) >= HELD
+        grade(asked.question, answer, headline)
+        if is_english(asked.question)
+        else agreement(headline, answer) >= MIN_AGREEMENT
         for answer in asked.answers
     )
 
 
 def fit(samples: Sequence[Asked]) -> Models:
-    """Which unit answers is learned of open data; of all units together what our own documents tell counts as much."""
+    """Fit the model of single units on open data only, and the models of all units also on our own documents."""
     taught = [one for one in samples if not one.ordinary]
     unit = _logistic(
         [one.measures for asked in taught for one in asked.measured],
@@ -212,10 +214,10 @@ def fit(samples: Sequence[Asked]) -> Models:
     answers = [_answer(asked, unit) for asked in samples]
     rows, of_yes_no = [measures for measures, _ in answers], samples[0].skill is Skill.YES_NO
     kept = OF_YES_NO if of_yes_no else rows[0].keys()
-    told, found = [bool(asked.answers) for asked in samples], [right for _, right in answers]
+    answerable, found = [bool(asked.answers) for asked in samples], [right for _, right in answers]
     share = SHARE_UNDECIDED if of_yes_no else SHARE_UNANSWERABLE
     answered_counts = _counts(samples, SHARE_UNANSWERABLE, ORDINARY_OF_ANSWERED)
-    answered = _logistic(_only(rows, kept - {"candidates"}), told, answered_counts)
+    answered = _logistic(_only(rows, kept - {"candidates"}), answerable, answered_counts)
     right = _logistic(_only(rows, kept - {"nearest"}), found, _counts(samples, share, 1.0))
     return Models(unit, answered, right)
 
@@ -244,12 +246,12 @@ def _answer(asked: Asked, unit: LogisticModel) -> tuple[Mapping[str, float], boo
     return measures, _right(asked, scored[order[0]], asked.holds[order[0]])
 
 
-def _logistic(rows: Sequence[Mapping[str, float]], told: Sequence[bool], counts: Sequence[float]) -> LogisticModel:
+def _logistic(rows: Sequence[Mapping[str, float]], labels: Sequence[bool], counts: Sequence[float]) -> LogisticModel:
     names = tuple(rows[0])
     table = np.array([[row[name] for name in names] for row in rows])
     scaler = StandardScaler().fit(table)
     model = LogisticRegression(C=STRENGTH, max_iter=1000)
-    model.fit(scaler.transform(table), told, sample_weight=np.array(counts) / np.mean(counts))
+    model.fit(scaler.transform(table), labels, sample_weight=np.array(counts) / np.mean(counts))
     weights: Matrix = model.coef_[0] / scaler.scale_
     bias = float(model.intercept_[0] - weights @ scaler.mean_)
     return LogisticModel(bias, dict(zip(names, weights.tolist(), strict=True)))
@@ -257,25 +259,25 @@ def _logistic(rows: Sequence[Mapping[str, float]], told: Sequence[bool], counts:
 
 def weighed_elsewhere(samples: Sequence[Asked]) -> dict[str, list[tuple[Asked, bool, float, float]]]:
     """By source: whether the answer is right, and by other sources the probabilities that any is and that it is."""
-    told: dict[str, list[tuple[Asked, bool, float, float]]] = {}
+    by_source: dict[str, list[tuple[Asked, bool, float, float]]] = {}
     for source in sorted({asked.source for asked in samples}):
         models = fit([asked for asked in samples if asked.source != source])
         for asked in (asked for asked in samples if asked.source == source):
             measures, right = _answer(asked, models.unit)
             row = (asked, right, models.answered.probability(measures), models.right.probability(measures))
-            told.setdefault(source, []).append(row)
-    return told
+            by_source.setdefault(source, []).append(row)
+    return by_source
 
 
 def left_out(samples: Sequence[Asked], least: float = MIN_ANSWERED) -> dict[str, Any]:
-    """Return each source by models that have seen none of it; of all of them, what is shown against what is right."""
-    told = weighed_elsewhere(samples)
-    everything = [row for rows in told.values() for row in rows]
-    shown, stands = _as_shown(everything, least)
-    effects = threshold_effects(shown, stands)
+    """Return each source's measures by models not fitted on it, and confidence against correctness over all sources."""
+    by_source = weighed_elsewhere(samples)
+    everything = [row for rows in by_source.values() for row in rows]
+    shown, correct = _as_shown(everything, least)
+    effects = threshold_effects(shown, correct)
     return {
-        **{name: _summary(rows, least) for name, rows in (("all", everything), *told.items())},
-        "reliability": [[part.count, part.confidence, part.faithful] for part in reliability(shown, stands)],
+        **{name: _summary(rows, least) for name, rows in (("all", everything), *by_source.items())},
+        "reliability": [[part.count, part.confidence, part.faithful] for part in reliability(shown, correct)],
         "thresholds": [[threshold, effect.flagged, effect.caught] for threshold, effect in effects.items()],
     }
 
@@ -283,14 +285,14 @@ def left_out(samples: Sequence[Asked], least: float = MIN_ANSWERED) -> dict[str,
 def _as_shown(rows: Sequence[tuple[Asked, bool, float, float]], least: float) -> tuple[list[float], list[bool]]:
     """Return the confidence of each answer or decline, and whether it is right."""
     shown = [1 - answered if answered < least else right for _, _, answered, right in rows]
-    stands = [not asked.answers if answered < least else right for asked, right, answered, _ in rows]
-    return shown, stands
+    correct = [not asked.answers if answered < least else right for asked, right, answered, _ in rows]
+    return shown, correct
 
 
 def _summary(rows: Sequence[tuple[Asked, bool, float, float]], least: float) -> dict[str, float]:
     answerable = [row for row in rows if row[0].answers]
     others, moved = ([row for row in rows if not row[0].answers and row[0].moved is away] for away in (False, True))
-    shown, stands = _as_shown(rows, least)
+    shown, correct = _as_shown(rows, least)
     summary = {
         "questions": len(rows),
         "found": mean([any(row[0].holds) for row in answerable]),
@@ -299,7 +301,7 @@ def _summary(rows: Sequence[tuple[Asked, bool, float, float]], least: float) -> 
         "declined wrongly": mean([row[2] < least for row in answerable]),
         "declined unanswerable": mean([row[2] < least for row in others]),
         "declined elsewhere": mean([row[2] < least for row in moved]),
-        "calibration error": calibration_error(shown, stands),
+        "calibration error": calibration_error(shown, correct),
     }
     for name, labels, column in (
         ("answered AUROC", [bool(r[0].answers) for r in rows], 2),
@@ -308,11 +310,11 @@ def _summary(rows: Sequence[tuple[Asked, bool, float, float]], least: float) -> 
         if len(set(labels)) == 2:
             summary[name] = float(roc_auc_score(labels, [row[column] for row in rows]))
     for threshold in (0.5, 0.55, 0.6, 0.65, 0.7, 0.8):
-        sure = [r for r, c, row in zip(stands, shown, rows, strict=True) if c >= threshold and row[2] >= least]
+        sure = [r for r, c, row in zip(correct, shown, rows, strict=True) if c >= threshold and row[2] >= least]
         summary[f"shown at {threshold}"] = len(sure) / len(rows)
         summary[f"right of shown at {threshold}"] = mean(sure)
     for threshold in (0.6, 0.65, 0.7, 0.8, 0.9):
-        sure = [r for r, c, row in zip(stands, shown, rows, strict=True) if c >= threshold and row[2] < least]
+        sure = [r for r, c, row in zip(correct, shown, rows, strict=True) if c >= threshold and row[2] < least]
         summary[f"declined at {threshold}"] = len(sure) / len(rows)
         summary[f"right of declined at {threshold}"] = mean(sure)
     return {name: round(value, 3) for name, value in summary.items()}

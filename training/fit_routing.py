@@ -1,6 +1,6 @@
 """Fit what messages want and which need the one before them, what changes another text, and what a date is.
 
-DATA is the folder of training data; messages of our own stand in routing.tsv and, of those to documents, in
+DATA is the folder of training data; our own messages are in routing.tsv and, those that ask documents, in
 ``training/yes_no``, ``training/ordinary`` and ``training/reader``; follow_ups.tsv holds messages that need the
 question before them, and others; changes.tsv sentences that amend or replace another text, and others; dates.tsv
 questions for dates and sentences with one. Writes utterances.json with ``--write``.
@@ -37,7 +37,7 @@ OPEN_QUESTIONS = {
     "reading.japanese.jsonl.gz": 40,
 }
 OF_ORDINARY = 800
-"""Questions to one ordinary document, that comparisons of several are told from."""
+"""Number of questions to one ordinary document, as the contrast to comparisons of several."""
 STRENGTH, STRENGTH_OF_LEANING, STRENGTH_OF_SENTENCES = 30.0, 1.0, 3.0
 """Inverse of the penalty."""
 CHANGES = "changes.tsv"
@@ -50,10 +50,10 @@ OPEN_COUNTS_FOR = 0.1
 OF_CHARTS = "charts"
 """Wrote the follow-ups that ask for a chart."""
 FOLLOW_UPS_COUNT_FOR = 0.3
-"""Of a message of our own, where wishes are told apart: they ask documents."""
+"""Weight relative to a message of our own in the model of wishes: follow-ups ask documents."""
 ORDINARY_COUNTS_FOR, SHORT_COUNTS_FOR, SHORT = 0.05, 0.3, 5
-"""Of a message that was written to be told from follow-ups: ordinary questions all stand alone, those of few words too.
-"""
+"""Weights relative to a message that was written as a contrast to follow-ups, and the maximum number of words of a
+short question: all ordinary questions are complete without another one, also the short ones."""
 FOLDS = 5
 DIGITS = 2
 
@@ -113,10 +113,10 @@ def _learned(data: Path, *, with_e5: bool) -> dict[str, Any]:
     biases = dict(zip(names, [*model.intercept_, *(one.intercept_[0] for one in others)], strict=True))
     for file in SENTENCES:
         open_lines = map(list, _open_lines(data)) if file == CHANGES else ()
-        by, labels, said = zip(*((row[0], row[1], row[-1]) for row in (*_rows(file), *open_lines)), strict=True)
-        told = described(said), np.array(labels), np.ones(len(labels))
-        result[file.partition(".")[0]] = _sentences_left_out(*told, by)
-        model = _fit(*told, STRENGTH_OF_SENTENCES)
+        by, labels, sentences = zip(*((row[0], row[1], row[-1]) for row in (*_rows(file), *open_lines)), strict=True)
+        samples = described(sentences), np.array(labels), np.ones(len(labels))
+        result[file.partition(".")[0]] = _sentences_left_out(*samples, by)
+        model = _fit(*samples, STRENGTH_OF_SENTENCES)
         weights |= zip(model.classes_, model.coef_, strict=True)
         biases |= zip(model.classes_, model.intercept_, strict=True)
     return {
@@ -131,7 +131,7 @@ def _own_lines() -> Sequence[str]:
 
 
 def _rows(file: str) -> list[list[str]]:
-    """Return the rows of a file of ours; the first column says who wrote them."""
+    """Return the rows of one of our files; the first column names the writer."""
     with Path(__file__).with_name(file).open(encoding="utf-8", newline="") as lines:
         return list(csv.reader(lines, "excel-tab", quoting=csv.QUOTE_NONE))
 
@@ -153,7 +153,7 @@ def _sample(questions: Iterable[str], count: int) -> list[str]:
 
 
 def _of_one_document() -> Iterator[str]:
-    """What the reader learns to read ordinary documents by, without what is asked of two."""
+    """Return the reader's training questions about ordinary documents, without those asked of two documents."""
     asked: dict[str, set[str]] = {}
     with gzip.open(OF_OUR_OWN, "rt", encoding="utf-8") as lines:
         for passage in map(json.loads, lines):
@@ -192,32 +192,35 @@ def _fit(rows: np.ndarray, wishes: np.ndarray, counts: np.ndarray, strength: flo
     return LogisticRegression(C=strength, max_iter=500).fit(rows, wishes, sample_weight=counts)
 
 
-def _told(rows: np.ndarray, wishes: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """What each is told to be by a fit that did not see it."""
-    told = np.empty(len(wishes), dtype=wishes.dtype)
+def _out_of_fold(rows: np.ndarray, wishes: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the prediction for each row by a fit that did not see it."""
+    predicted = np.empty(len(wishes), dtype=wishes.dtype)
     for seen, unseen in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(rows, wishes):
-        told[unseen] = _fit(rows[seen], wishes[seen], counts[seen]).predict(rows[unseen])
-    return told
+        predicted[unseen] = _fit(rows[seen], wishes[seen], counts[seen]).predict(rows[unseen])
+    return predicted
 
 
 def _comparisons_left_out(rows: np.ndarray, compared: np.ndarray, counts: np.ndarray) -> dict[str, float]:
-    told = _told(rows, compared, counts)
-    return {"told": round(float(told[compared].mean()), 3), "told of others": round(float(told[~compared].mean()), 3)}
+    predicted = _out_of_fold(rows, compared, counts)
+    return {
+        "told": round(float(predicted[compared].mean()), 3),
+        "told of others": round(float(predicted[~compared].mean()), 3),
+    }
 
 
 def _leaning_left_out(
     rows: np.ndarray, leans: np.ndarray, counts: np.ndarray, writers: Sequence[str]
 ) -> dict[str, float]:
-    """Measure on each writer's messages what a fit on those of the others says."""
-    said = np.empty(len(leans))
+    """Measure on each writer's messages the predictions of a fit on those of the others."""
+    probabilities = np.empty(len(leans))
     for seen, unseen in LeaveOneGroupOut().split(rows, leans, writers):
         model = _fit(rows[seen], leans[seen], counts[seen], STRENGTH_OF_LEANING)
-        said[unseen] = model.predict_proba(rows[unseen])[:, 1]
+        probabilities[unseen] = model.predict_proba(rows[unseen])[:, 1]
     own = counts == 1.0
-    leans, said = leans[own], said[own]
-    read_after = said >= LEANING
+    leans, probabilities = leans[own], probabilities[own]
+    read_after = probabilities >= LEANING
     shares = {
-        "auroc": float(roc_auc_score(leans, said)),
+        "auroc": float(roc_auc_score(leans, probabilities)),
         "needs it, read after it": float(read_after[leans].mean()),
         "stands alone, read after it": float(read_after[~leans].mean()),
     }
@@ -227,11 +230,11 @@ def _leaning_left_out(
 def _sentences_left_out(
     rows: np.ndarray, labels: np.ndarray, counts: np.ndarray, writers: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the share told right of each writer's sentences by a fit on those of the others."""
-    told = np.empty(len(labels), dtype=labels.dtype)
+    """Return the share of each writer's sentences that a fit on those of the others predicts correctly."""
+    predicted = np.empty(len(labels), dtype=labels.dtype)
     for seen, unseen in LeaveOneGroupOut().split(rows, labels, writers):
-        told[unseen] = _fit(rows[seen], labels[seen], counts[seen], STRENGTH_OF_SENTENCES).predict(rows[unseen])
-    right = told == labels
+        predicted[unseen] = _fit(rows[seen], labels[seen], counts[seen], STRENGTH_OF_SENTENCES).predict(rows[unseen])
+    right = predicted == labels
     own = np.array([not writer.startswith(OPEN) for writer in writers])
     by_label = {str(label): round(float(right[own & (labels == label)].mean()), 3) for label in sorted(set(labels))}
     shares = {"sentences": int(own.sum()), "right": round(float(right[own].mean()), 3), "by label": by_label}
@@ -239,8 +242,8 @@ def _sentences_left_out(
 
 
 def _left_out(rows: np.ndarray, wishes: np.ndarray, counts: np.ndarray, own: int) -> dict[str, Any]:
-    """Return the share told right of messages and questions that the fit did not see."""
-    right = _told(rows, wishes, counts) == wishes
+    """Return the share of correct predictions for messages and questions that the fit did not see."""
+    right = _out_of_fold(rows, wishes, counts) == wishes
     by_wish = {str(wish): round(float(right[:own][wishes[:own] == wish].mean()), 3) for wish in Wish}
     return {
         "right of messages left out": round(float(right[:own].mean()), 3),

@@ -1,7 +1,7 @@
-"""How likely a cell or a computed figure is right: the models are fitted here, and measured on questions left out.
+"""Fit the models of how likely a cell or a computed figure is right, and measure them on left-out questions.
 
-Questions whose answer is a cell stand beside questions that the text, a count or a computation answers, each asked of
-its own table, of its own among others, and some of others alone. The ranking of cells behind every measure was fitted
+Questions answered by a cell are mixed with questions that the text, a count or a computation answers. Each is asked of
+its own table, of its own among others, and some of others alone. The ranking of cells behind every measure is fitted
 on tables of the other half.
 """
 
@@ -23,7 +23,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from benchmarks.measures import mean
-from benchmarks.tables import SOURCES, Asked, fit, said, table_of
+from benchmarks.tables import SOURCES, Asked, fit, normalize_answer, table_of
 from pincite.core.domain.logistic import LogisticModel
 from pincite.core.domain.tables import Table
 from pincite.core.figures.answers import ADDRESSED_WORDS, ranked_figures, stated_words, told_of
@@ -36,7 +36,7 @@ from pincite.core.text.stating import compute
 SHIPPED = ("tatqa", "wtq")
 FOLDS = 5
 OTHERS = 5
-"""Tables of the same source that a question is asked of beside its own, or instead."""
+"""Number of tables of the same source that a question is asked of, in addition to its own or instead of it."""
 OTHERS_ALONE = 0.4
 MIN_USES = 30
 MIN_TELLING = 0.05
@@ -57,7 +57,7 @@ Rows = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question put to some tables; ``right``: the figure that comes first answers it."""
+    """A question asked of some tables; ``right``: the first figure answers it."""
 
     source: str
     key: str
@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "asks for a figure": kinds_measured(options.directory, questions),
         "cells": {
             "keys left out": measured(_folded(cases, fit_cells), cases),
-            "aitqa, fitted on both": measured(_told(fit_cells(cases), elsewhere), elsewhere),
+            "aitqa, fitted on both": measured(_probabilities(fit_cells(cases), elsewhere), elsewhere),
             "addressed in full, and right": (len(addressed), sum(case.right for case in addressed)),
         },
         "cells of words, and right": words_measured(
@@ -110,16 +110,18 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 def words_measured(rows: Iterable[dict[str, Any]]) -> dict[str, tuple[int, int]]:
     """How many cells of words are stated of a question's own table, and how many of them are right."""
-    told: dict[str, list[bool]] = {"said in full": [], "at a crossing": []}
+    by_kind: dict[str, list[bool]] = {"said in full": [], "at a crossing": []}
     for row in rows:
         if found := stated_words(row["question"], [table_of(row["table"])]):
             kind = "said in full" if found.probability == ADDRESSED_WORDS else "at a crossing"
-            told[kind].append({said(found.text)} == {said(answer) for answer in row["answer"]})
-    return {kind: (len(right), sum(right)) for kind, right in told.items()}
+            by_kind[kind].append(
+                {normalize_answer(found.text)} == {normalize_answer(answer) for answer in row["answer"]}
+            )
+    return {kind: (len(right), sum(right)) for kind, right in by_kind.items()}
 
 
 def _asking(kinds: LogisticModel) -> Gates:
-    """Gates of which only what a question asks for is known."""
+    """Return gates in which only the model of what a question asks for is fitted."""
     return Gates(kinds, LogisticModel(0.0, {}), LogisticModel(0.0, {}))
 
 
@@ -136,8 +138,8 @@ def labelled(directory: Path, limit: int) -> tuple[list[tuple[Case, float]], lis
     questions = {name: read_rows(directory, name, limit) for name in SHIPPED}
     gates = _asking(fit_kinds(directory, questions))
     cells, sums = _of_both_kinds(questions, gates)
-    told = _folded(cells, fit_cells), _folded(sums, fit_sums)
-    return list(zip(cells, told[0], strict=True)), list(zip(sums, told[1], strict=True))
+    probabilities = _folded(cells, fit_cells), _folded(sums, fit_sums)
+    return list(zip(cells, probabilities[0], strict=True)), list(zip(sums, probabilities[1], strict=True))
 
 
 def read_rows(directory: Path, source: str, limit: int) -> list[dict[str, Any]]:
@@ -189,12 +191,14 @@ def _cell_case(
     if ranking is None:
         return None
     found = finding(ranking, shown)
-    told = told_of(row["question"], ranking, found, gates)
-    if told is None:
+    stated = told_of(row["question"], ranking, found, gates)
+    if stated is None:
         return None
-    figures, features = told
-    texts = {said(figure.text) for figure in figures}
-    right = all(one.table is own for one in found.answers) and texts == {said(answer) for answer in row["answer"]}
+    figures, features = stated
+    texts = {normalize_answer(figure.text) for figure in figures}
+    right = all(one.table is own for one in found.answers) and texts == {
+        normalize_answer(answer) for answer in row["answer"]
+    }
     features |= {"addressed": float(found.addressed)}
     return Case(source, row["split_key"], features, right, len(shown) == 1, row["question"])
 
@@ -212,7 +216,7 @@ def _computed_case(
 
 
 def _is_near(value: float, answer: str) -> bool:
-    """Within one in a hundred, or as near as two decimals say; shares may be said of one or of a hundred."""
+    """Return whether a value agrees within 1 % or to two decimals; a share may be a fraction or a percentage."""
     printed = printed_figure(answer)
     wanted = float(printed.value) if printed else float("nan")
     return any(abs(one - wanted) <= max(0.011, abs(wanted) * 0.01) for one in (value, value / 100))
@@ -249,14 +253,14 @@ def _folded(cases: Sequence[Case], fitted: Callable[[Sequence[Case]], LogisticMo
     return [models[at].probability(case.features) for case, at in zip(cases, fold, strict=True)]
 
 
-def _told(model: LogisticModel, cases: Sequence[Case]) -> list[float]:
+def _probabilities(model: LogisticModel, cases: Sequence[Case]) -> list[float]:
     return [model.probability(case.features) for case in cases]
 
 
 def measured(probabilities: Sequence[float], cases: Sequence[Case]) -> dict[str, Any]:
     """``above``: from which probability on PRECISION are right, and what share of the right ones that is."""
-    told, right = np.array(probabilities), np.array([case.right for case in cases])
-    order = np.argsort(-told)
+    values, right = np.array(probabilities), np.array([case.right for case in cases])
+    order = np.argsort(-values)
     so_far = np.cumsum(right[order]) / np.arange(1, len(right) + 1)
     deep = np.flatnonzero(so_far >= PRECISION)
     last = int(deep[-1]) if len(deep) else -1
@@ -264,21 +268,23 @@ def measured(probabilities: Sequence[float], cases: Sequence[Case]) -> dict[str,
     return {
         "cases": len(right),
         "right": round(float(right.mean()), 3),
-        "auroc": round(float(roc_auc_score(right, told)), 3),
-        "ece": round(calibration_error(told, right), 3),
-        "above": round(float(told[order][last]), 3) if last >= 0 else None,
+        "auroc": round(float(roc_auc_score(right, values)), 3),
+        "ece": round(calibration_error(values, right), 3),
+        "above": round(float(values[order][last]), 3) if last >= 0 else None,
         "of the right": round(float(kept.sum() / max(1, right.sum())), 3),
     }
 
 
-def calibration_error(told: Rows, right: NDArray[np.bool_]) -> float:
-    bins = np.minimum((told * BINS).astype(int), BINS - 1)
+def calibration_error(probabilities: Rows, right: NDArray[np.bool_]) -> float:
+    bins = np.minimum((probabilities * BINS).astype(int), BINS - 1)
     parts = [(bins == at) for at in range(BINS)]
-    return float(sum(abs(told[part].mean() - right[part].mean()) * part.mean() for part in parts if part.any()))
+    return float(
+        sum(abs(probabilities[part].mean() - right[part].mean()) * part.mean() for part in parts if part.any())
+    )
 
 
 def _labelled(directory: Path, questions: Mapping[str, Sequence[dict[str, Any]]]) -> list[tuple[str, str, bool]]:
-    """Key and question, and whether its answer is a figure; questions about texts stand beside those about tables."""
+    """Return key, question and whether its answer is a figure, for questions about tables and about texts."""
     rows = [row for name in ("tatqa", "wtq") for row in questions[name]]
     found = [(row["split_key"], row["question"], _is_figure(row)) for row in rows]
     with gzip.open(directory / TEXTS, "rt", encoding="utf-8") as lines:
@@ -311,14 +317,14 @@ def kinds_measured(directory: Path, questions: Mapping[str, Sequence[dict[str, A
     half = [int(digest(key)[:8], 16) % 2 for key, *_ in labelled]
     kinds = _asking(_kinds_of([one for one, at in zip(labelled, half, strict=True) if at]))
     left = [one for one, at in zip(labelled, half, strict=True) if not at]
-    told = np.array([kinds.asks_for_figure(question) for _, question, _ in left])
+    probabilities = np.array([kinds.asks_for_figure(question) for _, question, _ in left])
     right = np.array([figure for *_, figure in left])
     return {
         "questions": len(left),
-        "auroc": round(float(roc_auc_score(right, told)), 3),
-        "ece": round(calibration_error(told, right), 3),
-        "below 0.2 of figures": mean((told[right] < 0.2).tolist()),
-        "below 0.2 of others": mean((told[~right] < 0.2).tolist()),
+        "auroc": round(float(roc_auc_score(right, probabilities)), 3),
+        "ece": round(calibration_error(probabilities, right), 3),
+        "below 0.2 of figures": mean((probabilities[right] < 0.2).tolist()),
+        "below 0.2 of others": mean((probabilities[~right] < 0.2).tolist()),
     }
 
 

@@ -1,6 +1,6 @@
 """Train the claim checker (claim and passage → supported, contradicted, not there) from multilingual E5's weights.
 
-Stop it when you like: the same command goes on from its checkpoints. Needs torch and onnx beside Pincite; with a
+Stop it when you like: the same command goes on from its checkpoints. Needs torch and onnx besides Pincite; with a
 graphics card it takes minutes, without one days, so that `--cpu MINUTES` trains only the upper half, on our own rows
 and a part of the others, from the shipped reader or from what an earlier training ended with (`--start`). With
 `--teacher` (the folder of all-mpnet-base-v2) that larger network is trained first, and the checker learns from its
@@ -134,7 +134,7 @@ def train_student(
 ) -> "tuple[torch.nn.Module, bool]":
     """Train one course; return the student and whether the course was finished by `until` (monotonic seconds).
 
-    With `layers` only so many of the upper ones are trained.
+    With `layers` only that number of upper layers is trained.
     """
     for layer in student.reader.layers[: -layers if layers else 0]:
         layer.requires_grad_(False)
@@ -316,7 +316,7 @@ def predict(network: "torch.nn.Module", chosen: Sequence[Example]) -> Floats:
 
 
 def export_mean(students: Sequence[Any], stored: E5File, output: Path) -> Path:
-    """Write the int8 network whose weights are the mean of the students'; return its path."""
+    """Write the int8 network with the mean of the students' weights; return its path."""
     from training.reader.network import export_e5, start_from_e5
 
     states = [student.cpu().reader.state_dict() for student in students]

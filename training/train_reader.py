@@ -1,6 +1,6 @@
 """Train a reader on open data, from MiniLM's installed weights or with ``--languages`` from multilingual E5's.
 
-Stop it when you like, the same command goes on. Needs torch and onnx beside Pincite; with a graphics card it takes
+Stop it when you like, the same command goes on. Needs torch and onnx besides Pincite; with a graphics card it takes
 minutes, without one days. Writes ``reader.onnx`` (or ``reader_languages.onnx``) with its card (data, figures by source,
 checksum) into the output folder, measured on split keys left out of the training and on sources it never saw.
 """
@@ -85,7 +85,7 @@ OF_E5 = {
     "squad-it": "CC BY-SA 4.0",
     "xquad": "CC BY-SA 4.0",
 }
-"""Of what they learn from, as the cards say it."""
+"""Licences of the training data, as the cards state them."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -178,7 +178,7 @@ def _mean(readers: "Sequence[Reader]") -> "Reader":
 def batches(
     training: Sequence[Tokens], epochs: float, seed: int, tokens: int = TOKENS_AT_ONCE
 ) -> Iterator[list[Tokens]]:
-    """Of about so many tokens each, in an order that the seed settles, so that a stopped run goes on in it."""
+    """Yield batches of about ``tokens`` tokens, in an order fixed by the seed, so that a stopped run resumes in it."""
     chance = random.Random(seed)
     left = round(epochs * len(training))
     while left > 0:
@@ -300,7 +300,9 @@ def _summary(entries: Sequence[tuple[Example, float, float, float, float]]) -> d
             "exact": round(float(np.mean([entry[2] for entry in spans])), 3),
         }
     for name, column in (("answerable", 3), ("bears", 4)):
-        told = [(getattr(entry[0], name), entry[column]) for entry in entries if getattr(entry[0], name) is not None]
-        if len({value for value, _ in told}) == 2:
-            summary[f"{name}_auroc"] = round(float(roc_auc_score(*zip(*told, strict=True))), 3)
+        labelled = [
+            (getattr(entry[0], name), entry[column]) for entry in entries if getattr(entry[0], name) is not None
+        ]
+        if len({value for value, _ in labelled}) == 2:
+            summary[f"{name}_auroc"] = round(float(roc_auc_score(*zip(*labelled, strict=True))), 3)
     return summary

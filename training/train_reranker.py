@@ -1,4 +1,4 @@
-"""Learn the built-in reranker from a training folder, and say by cross-validation over documents what it is worth."""
+"""Learn the built-in reranker from a training folder, and measure it by cross-validation over documents."""
 
 import argparse
 import json
@@ -24,7 +24,7 @@ Matrix = NDArray[np.float64]
 RIDGE = 10.0
 """Strength of the pull of all weights (of standardised figures) towards zero."""
 ROUNDS = 3
-"""How often the best passage of each evidence page is chosen anew by the model learned so far."""
+"""How often the best passage of each evidence page is chosen again by the model learned so far."""
 GIVEN = {"document match": 1.5, "numbered section": 3.0, "top section": 3.0, "path section": 3.0}
 """Weights that are set: documents made of paragraphs have neither companies nor headings that could teach them."""
 ANCHORS = ((0.84, 0.50), (0.60, 0.99))
@@ -139,7 +139,7 @@ def _sums(model: LogisticModel, rows: Matrix) -> Matrix:
 def learn(samples: Sequence[Sample]) -> LogisticModel:
     """Fit a logistic model to the best passage of each evidence page against all passages of other pages.
 
-    Only pages are labelled; which passage of a page holds the evidence is what the model of the round before says.
+    Only pages are labelled; the model of the previous round decides which passage of a page contains the evidence.
     """
     scores = [-np.arange(len(sample.pages), dtype=np.float64) for sample in samples]
     chosen = random.Random(0).sample(range(len(samples)), min(MAX_SAMPLES, len(samples)))

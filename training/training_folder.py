@@ -1,6 +1,6 @@
 """Make PDFs and labelled questions out of open reading and table data, to learn reranking and quoting from.
 
-Contexts of one document become its pages; tables of several reports, or paragraphs that stand alone, become the pages
+Contexts of one document become its pages; tables of several reports, or separate paragraphs, become the pages
 of one. Some questions name the page or the table that they are about, as people do. With ``--left-out`` only documents
 that the reader was not trained on, and questions that their document does not answer among the others; with
 ``--languages`` the same in other languages than English, some questions in another one than their document. Nothing
@@ -26,11 +26,11 @@ PAGE_CHARACTERS = 2_600
 MAX_PAGES = 24
 REPORT_TABLES = 16
 SEEN = 40
-"""Characters on both sides of a context's middle; where they stand already, so does the context."""
+"""Characters on both sides of a context's middle; if they are in the document already, so is the context."""
 NAMES_ITS_PAGE = 0.08
 """The share of questions that name the page, and of those about tables that name the table."""
 ONE_DOCUMENT = "one document"
-"""Marks questions that say nothing without their document, such as those about the clauses of a contract."""
+"""Marks questions that have no meaning without their document, such as those about the clauses of a contract."""
 
 Row = Mapping[str, Any]
 
@@ -93,7 +93,7 @@ FONTS = (
 CROSSED = 0.5
 """The share of the parallel source's questions that are put in another language, where it is certain which they are."""
 STRANGE = 0.1
-"""The share of questions that are also put to the next document of their source, which does not answer them."""
+"""The share of questions that are also asked of the next document of their source, which does not answer them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A page to be: paragraphs, the cells of its table, and the questions whose answer stands on it."""
+    """A page to write: paragraphs, the cells of its table, and the questions answered on it."""
 
     paragraphs: tuple[str, ...]
     table: tuple[tuple[str, ...], ...]
@@ -164,7 +164,10 @@ def _rows(options: argparse.Namespace, source: Source) -> Iterable[Row]:
 
 
 def _crossed(options: argparse.Namespace, rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield a figure that stands once among a document's answers names the same question in each language."""
+    """Yield the rows, some with the question in another language.
+
+    A figure that occurs once among a document's answers identifies the same question in each language.
+    """
     others = defaultdict[tuple[str, str], list[Row]](list)
     for source in (TRANSLATED, *LANGUAGES_READING):
         if source.name in (PARALLEL, TRANSLATED.name):
@@ -298,7 +301,7 @@ def _question_row(source: Source, identity: str, name: str, place: int | None, a
 
 
 def _write_pdf(path: Path, sheets: Sequence[Sheet], fonts: Sequence[Path]) -> None:
-    """With ``fonts``, each stands in where those before it lack a letter; without, in Latin letters alone."""
+    """Write a PDF; each font supplies letters that those before it lack; without fonts, only Latin letters appear."""
     pdf = FPDF()
     pdf.set_title(path.stem.replace("-", " "))
     for font in fonts:

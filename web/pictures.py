@@ -26,7 +26,7 @@ def quotation_address(place: Citation) -> str:
 
 
 def picture_routes(pincite: Callable[[], Pincite]) -> list[Route]:
-    one_at_a_time = asyncio.Lock()  # each picture that is drawn beside another takes a process of its own
+    one_at_a_time = asyncio.Lock()  # each picture that is drawn at the same time as another takes its own process
 
     async def picture(request: Request) -> Response:
         document_id, page_index = request.path_params["document"], request.path_params["page"]

@@ -71,7 +71,7 @@ def profile_of(browser: Path, data_dir: Path) -> Path:
 def app_window(browser: Path, profile: Path, where: str, otherwise: Callable[[str], object]) -> Iterator[None]:
     """Open the address in a window as soon as it answers; closed, it ends the process as Ctrl-C does.
 
-    A window that cannot be opened, or ends with an error, is told, and ``otherwise`` gets the address.
+    If the window cannot be opened or ends with an error, this is reported, and ``otherwise`` gets the address.
     """
     leaving = threading.Event()
     opened: list[subprocess.Popen[bytes]] = []

@@ -55,13 +55,13 @@ class Outcome:
     """What came of one damage."""
 
     name: str
-    told: bool = False
+    reported: bool = False
     lost: bool = False
     tracebacks: list[str] = field(default_factory=list)
 
     @property
     def silent(self) -> bool:
-        return self.lost and not self.told
+        return self.lost and not self.reported
 
 
 def run(budget_seconds: float) -> dict[str, int | float]:
@@ -116,20 +116,20 @@ def make_template(folder: Path) -> Template:
 
 
 def _must(data_dir: Path, command: str, *words: str) -> None:
-    status, said = _run(data_dir, command, *words)
+    status, output = _run(data_dir, command, *words)
     if status not in (cli.ANSWERED, cli.FLAGGED):
-        raise RuntimeError(f"{command} ended with {status}: {said}")
+        raise RuntimeError(f"{command} ended with {status}: {output}")
 
 
 def _run(data_dir: Path, command: str, *words: str) -> tuple[int, str]:
     """Exit status and what was printed; what escapes is a traceback."""
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         try:
             status = cli.main([command, "--data-dir", str(data_dir), *words])
         except SystemExit as stop:
             status = int(stop.code or 0)
-    return status, said.getvalue()
+    return status, output.getvalue()
 
 
 # ---------------------------------------------------------------- damages
@@ -237,17 +237,19 @@ def _attack(name: str, base: Path, damage: Damage, template: Template, place: Pa
     outcome.lost = _differs(truth, place)
     for command in COMMANDS:
         try:
-            status, said = _run(place, *command)
+            status, output = _run(place, *command)
         except Exception as error:  # a traceback is what this looks for
             outcome.tracebacks.append(f"{command[0]}: {type(error).__name__}: {error}")
             continue
-        if "Traceback" in said or not said.strip():
-            outcome.tracebacks.append(f"{command[0]}: {said[:200] or 'no word'}")
+        if "Traceback" in output or not output.strip():
+            outcome.tracebacks.append(f"{command[0]}: {output[:200] or 'no word'}")
         if command[0] in ("verify", "repair"):
-            outcome.told = outcome.told or status != 0 or (command[0] == "repair" and "nothing to mend" not in said)
+            outcome.reported = (
+                outcome.reported or status != 0 or (command[0] == "repair" and "nothing to mend" not in output)
+            )
     outcome.lost = outcome.lost or _differs(truth, place)
     if not files <= _pdfs(place):
-        outcome.told, outcome.lost = False, True
+        outcome.reported, outcome.lost = False, True
     shutil.rmtree(place, ignore_errors=True)
     return outcome
 

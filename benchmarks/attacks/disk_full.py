@@ -1,7 +1,7 @@
 """Fills the disk to several levels under a working Pincite: every command ends in a sentence, and nothing is lost.
 
 Each level has a small file system of its own where one may be mounted (as root, or in a namespace); elsewhere the size
-of every file is limited instead. After space is freed, the same work goes on by itself or by `retry`.
+of every file is limited instead. After space is freed, the same work resumes automatically or with `retry`.
 """
 
 import contextlib
@@ -49,7 +49,7 @@ AFTERWARDS: tuple[tuple[str, ...], ...] = (
 @dataclass(slots=True)
 class Level:
     free_kib: int
-    said: list[tuple[str, int, str]] = field(default_factory=list)
+    results: list[tuple[str, int, str]] = field(default_factory=list)
     tracebacks: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     hung: bool = False
@@ -100,16 +100,18 @@ def _level(free_kib: int, before: Path, disk: Path) -> Level:
     (data / "backup.zip").unlink(missing_ok=True)
     after = _child("work", data, list(AFTERWARDS))
     _note(level, after, len(AFTERWARDS))
-    level.lost += [f"{name} afterwards: {status} {said}" for name, status, said in after if status not in (0, 3)]
+    level.lost += [f"{name} afterwards: {status} {output}" for name, status, output in after if status not in (0, 3)]
     level.lost += _missing(data)
     return level
 
 
-def _note(level: Level, said: list[tuple[str, int, str]], expected: int) -> None:
-    level.said += said
-    level.hung = level.hung or len(said) < expected
+def _note(level: Level, results: list[tuple[str, int, str]], expected: int) -> None:
+    level.results += results
+    level.hung = level.hung or len(results) < expected
     level.tracebacks += [
-        f"{name}: {text[-400:]}" for name, status, text in said if "Traceback" in text or not text.strip() or status < 0
+        f"{name}: {text[-400:]}"
+        for name, status, text in results
+        if "Traceback" in text or not text.strip() or status < 0
     ]
 
 
@@ -166,7 +168,7 @@ def _largest(data: Path) -> int:
 def _child(
     name: str, data: Path, commands: Sequence[tuple[str, ...]], *, limit: int | None = None
 ) -> list[tuple[str, int, str]]:
-    """Run commands in one process that may be given up; what it said of each that ended."""
+    """Run commands in one process that may be killed; return name, exit status and output of each that ended."""
     script = f"from benchmarks.attacks.disk_full import {name}; {name}()"
     environment = {**os.environ, "PINCITE_OCR": "false", "PINCITE_OLLAMA_HOST": "http://127.0.0.1:9"}
     task = json.dumps({"data": str(data), "commands": commands, "limit": limit})
@@ -184,9 +186,9 @@ def _child(
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, signal.SIGKILL)
             out, _ = child.communicate()
-    said = [tuple(json.loads(line)) for line in out.splitlines() if line.startswith('["')]
+    results = [tuple(json.loads(line)) for line in out.splitlines() if line.startswith('["')]
     rest = "\n".join(line for line in out.splitlines() if not line.startswith('["'))
-    return [*said, ("at the end", -1, rest)] if "Traceback" in rest else said
+    return [*results, ("at the end", -1, rest)] if "Traceback" in rest else results
 
 
 def work() -> None:
@@ -199,7 +201,7 @@ def work() -> None:
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (task["limit"], task["limit"]))
     for command, *words in task["commands"]:
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
             status = cli.main([command, "--data-dir", task["data"], *words])
-        print(json.dumps([command, status, said.getvalue()]), flush=True)
+        print(json.dumps([command, status, output.getvalue()]), flush=True)

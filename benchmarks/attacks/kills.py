@@ -45,7 +45,7 @@ CHILD_SECONDS = 120.0
 START_MOMENTS = 250
 DIMENSIONS = 32
 SECRET = "Zanzibarine"
-"""A word of the session that is deleted; it stands nowhere else."""
+"""A word of the session that is deleted; it occurs nowhere else."""
 FILE_EVENTS = ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate")
 CONTRACT, MANUAL, LEDGER, LETTER = "contract.pdf", "manual.pdf", "ledger.pdf", "letter.pdf"
 PENALTY = "What interest do overdue amounts bear?"
@@ -62,7 +62,7 @@ TEXTS = {
 
 
 class PlainReader:
-    """Reads files whose pages are parted by form feeds: reading is not what is attacked here."""
+    """Reads files with form feeds between the pages, because reading is not attacked here."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -285,8 +285,8 @@ def _examined(data_dir: Path, scene: str, report: Path) -> None:
     settings = Settings(data_dir=data_dir)
     try:
         with _opened(settings) as app:
-            settled = _settle(app)
-            wrong = [*([] if settled else ["does not come to rest"]), *_faults(app, SCENES[scene])]
+            finished = _settle(app)
+            wrong = [*([] if finished else ["does not come to rest"]), *_faults(app, SCENES[scene])]
         wrong += _left_over(data_dir)
     except Exception as error:  # whatever it is, the start failed
         wrong = [f"does not start: {type(error).__name__}: {error}"]
@@ -371,26 +371,28 @@ def _faults_of_conversations(app: Pincite) -> Iterator[str]:
         yield "a session was lost"
     for session in app.sessions.list():
         turns = app.turns.of_session(session.id)
-        told = {exchange.turn_id: exchange.answer for exchange in app.turns.exchanges(session.id)}
+        answers = {exchange.turn_id: exchange.answer for exchange in app.turns.exchanges(session.id)}
         for turn in turns:
             reviewed = turn.status is TurnStatus.REVIEWED
             if reviewed and turn.review is None:
                 yield "a reviewed turn without its review"
             if turn.review is not None and not turn.review.stale and not reviewed:
                 yield f"a review whose turn is {turn.status}"
-            if turn.review is not None and told.get(turn.id) not in (
+            if turn.review is not None and answers.get(turn.id) not in (
                 *(None, turn.review.final_answer, plain_text(turn.review.parts)),
             ):
                 yield "the conversation does not say what the reviewer said"
-            gone = turn.review is not None and any(c.document_id not in there for c in turn.review.citations)
-            if turn.review is not None and gone != bool(turn.review.stale):
+            document_deleted = turn.review is not None and any(
+                c.document_id not in there for c in turn.review.citations
+            )
+            if turn.review is not None and document_deleted != bool(turn.review.stale):
                 yield "a review is not marked as its document is"
             if turn.status in (TurnStatus.ANSWERED, TurnStatus.FLAGGED) and not turn.trace:
                 yield "an answered turn without a trace"
 
 
 def _left_over(data_dir: Path) -> Iterator[str]:
-    """What stands in the files once everything is closed."""
+    """Yield the faults in the files after everything is closed."""
     with closing(sqlite3.connect(data_dir / "checkpoints.db")) as connection:
         connection.execute("ATTACH ? AS library", (str(data_dir / "pincite.db"),))
         interrupted = f"SELECT id FROM library.turns WHERE status = '{TurnStatus.INTERRUPTED}'"
@@ -471,7 +473,7 @@ class _Campaign:
         _age(self._folder / "old")
 
     def measure(self, scene: str) -> None:
-        """Let the scene run to its end once: so many moments there are, and nothing may be wrong then either."""
+        """Run the scene to its end once, to count its moments; nothing may be wrong then either."""
         place = self._place(scene, "measured")
         self._run(_doomed, place, scene, 0, self._folder / f"{scene}-length")
         self._lengths[scene] = int((self._folder / f"{scene}-length").read_text())

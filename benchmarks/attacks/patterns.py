@@ -76,7 +76,7 @@ GENERIC = (
     "\xad", "</passages>", "Jan 1 ", "| a ", "a\n", "1. ", "# a\n", "and ", "the ", "Is it so? ", "A. B. ", "“a ",
     "'a ",
 )  # fmt: skip
-"""Pieces of which hostile texts are commonly made."""
+"""Pieces that hostile texts commonly consist of."""
 FEW = (" ", "\n", "a", "0", "A ", "1,", "1,000 - ", "thank you ", "A. ", "[1, ", "(a", "a@", "“")
 ENDS = ("", "\x00", "q", "!", "\n\x00")
 _PALETTE = "aA0 .,-_\n\t'’\"“”()[]|#*$%:;/&?!@<é中–\x01"
@@ -93,7 +93,7 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A pattern and where it stands."""
+    """A pattern and its place in the code."""
 
     where: str
     pattern: str | bytes
@@ -107,7 +107,7 @@ def short_run() -> tuple[list[Suspect], int]:
 
 
 def run(budget_seconds: float) -> dict[str, int | float]:
-    """Try every pattern and function; a budget that ends early leaves some untried, which is told."""
+    """Try every pattern and function; if the budget ends early, the result counts those not tried."""
     patterns = all_patterns()
     until = time.monotonic() + budget_seconds
     slow, untried = attack([("pattern", p.where, (p.pattern, p.flags, False)) for p in patterns], until)
@@ -317,7 +317,7 @@ def attack(tasks: Sequence[tuple[str, str, Any]], until: float) -> tuple[list[Su
 
 @dataclass
 class _Child:
-    """One process that times texts; started anew after it had to be killed."""
+    """One process that times texts; restarted after it had to be killed."""
 
     _process: Any = None
     _ends: list[Connection] = field(default_factory=list)
@@ -336,11 +336,11 @@ class _Child:
         trying = ""
         with contextlib.suppress(EOFError):
             while mine.poll(SILENT_SECONDS):
-                kind, *told = mine.recv()
+                kind, *payload = mine.recv()
                 if kind == "trying":
-                    trying = told[0]
+                    trying = payload[0]
                 else:
-                    return told[0] if told else None
+                    return payload[0] if payload else None
         self.stop()
         return Suspect(task[1], trying, GIVE_UP_SECONDS)
 
@@ -405,7 +405,7 @@ def _outgrows(call: Callable[[str], object], make: Callable[[int], str], lengths
 
 
 def _seconds(call: Callable[[str], object], text: str) -> float:
-    """Of processor time; what runs beside it only ever adds."""
+    """Return the processor time of a call in seconds; other work at the same time can only add to it."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_VIRTUAL, GIVE_UP_SECONDS)
     started = time.process_time()

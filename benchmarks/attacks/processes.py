@@ -1,7 +1,7 @@
-"""Two applications and a command line on one data directory at once: whatever one changes, the others must see.
+"""Run two applications and a command line on one data directory at once: each must see the others' changes.
 
 After each change every other process searches. What was added must be found by words and by meaning, or the search
-must say that it was not whole; nothing of what was removed may be evidence; no process may end or answer with an error.
+must report that it was incomplete; removed documents must not be evidence; no process may end or answer with an error.
 """
 
 import atexit
@@ -70,7 +70,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Application:
-    """A process with the library open, which does as it is told."""
+    """A process with the library open, which runs the commands that it receives."""
 
     pool: ProcessPoolExecutor
 
@@ -138,8 +138,8 @@ class _Campaign:
 
     def _remove(self, app: Application) -> None:
         if len(self._there) > 1:
-            gone = self._forget()
-            app.tell("remove", gone)
+            removed = self._forget()
+            app.tell("remove", removed)
 
     def _remove_by_command(self, app: Application) -> None:
         if len(self._there) > 1:
@@ -149,10 +149,10 @@ class _Campaign:
         app.tell("switch")
 
     def _forget(self) -> str:
-        gone = self._chance.choice(sorted(self._there))
-        del self._there[gone]
-        self._gone.add(gone)
-        return gone
+        document_id = self._chance.choice(sorted(self._there))
+        del self._there[document_id]
+        self._gone.add(document_id)
+        return document_id
 
     def _look(self, app: Application) -> None:
         """Ask for one document by its code word, and by its subject in other words; and a turn now and then."""
@@ -169,8 +169,8 @@ class _Campaign:
                 self._stale(f"{query}: not found by words")
             if document_id not in by_meaning and not notices:
                 self._stale(f"{query}: not found by meaning, and nothing said")
-        if self._counts.changes % 3 == 0 and (said := app.tell("ask", question)):
-            self._wrong(f"{question}: {said}")
+        if self._counts.changes % 3 == 0 and (error := app.tell("ask", question)):
+            self._wrong(f"{question}: {error}")
 
     def _pdf(self) -> tuple[Path, str, str]:
         sentence, question = SUBJECTS[self._made % len(SUBJECTS)]
@@ -189,17 +189,17 @@ class _Campaign:
         """Run the command line in a process of its own."""
         self._counts.processes += 1
         with _pool(_know_both_embedders) as pool:
-            status, said = pool.submit(_run_command, self._folder, arguments).result(PATIENCE_SECONDS)
-        if status != 0 or "Traceback" in said:
-            self._wrong(f"{arguments[0]}: {status} {said}")
+            status, output = pool.submit(_run_command, self._folder, arguments).result(PATIENCE_SECONDS)
+        if status != 0 or "Traceback" in output:
+            self._wrong(f"{arguments[0]}: {status} {output}")
 
-    def _stale(self, said: str) -> None:
+    def _stale(self, message: str) -> None:
         self._counts.stale += 1
-        print(f"stale: {said}", flush=True)
+        print(f"stale: {message}", flush=True)
 
-    def _wrong(self, said: str) -> None:
+    def _wrong(self, message: str) -> None:
         self._counts.errors += 1
-        print(f"error: {said}", flush=True)
+        print(f"error: {message}", flush=True)
 
 
 @contextlib.contextmanager
@@ -225,10 +225,10 @@ def _settings(folder: Path) -> Settings:
 
 
 def _run_command(folder: Path, arguments: tuple[str, ...]) -> tuple[int, str]:
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         status = cli.main(["--data-dir", str(folder / "data"), *arguments])
-    return status, said.getvalue()
+    return status, output.getvalue()
 
 
 def _open(folder: Path) -> None:

@@ -1,7 +1,7 @@
-"""Fifty sessions at once, each on a document of its own, while others are being read: does a word cross over?
+"""Run fifty sessions at once, each on its own document, while others are read: does a word reach another session?
 
-All documents tell the same facts, so that only the scope keeps one session's answer from being another's; each has a
-word that stands nowhere else, and that word is looked for in everything that any other session has left behind.
+All documents state the same facts, so that only the scope separates the sessions' answers. Each document has a word
+that occurs nowhere else, and that word is searched for in everything that any other session has stored.
 """
 
 import gc
@@ -137,7 +137,7 @@ def _ask(pincite: Pincite, asker: Asker, wave: int, gate: threading.Barrier) -> 
 
 
 def _leaks(pincite: Pincite, asker: Asker, words: Sequence[str]) -> int:
-    """How many other documents' words stand in what a session has left: its turns, their traces, its checkpoints."""
+    """Return how many words of other documents occur in what a session stored: turns, traces and checkpoints."""
     kept = "\n".join(_everything_of(pincite.settings.current, asker.session_id)).lower()
     found = set(re.findall(r"[a-z]{8}x", kept))
     assert asker.word in found, "what a session leaves behind was not found, so nothing was looked through"
@@ -145,7 +145,7 @@ def _leaks(pincite: Pincite, asker: Asker, words: Sequence[str]) -> int:
 
 
 def _everything_of(settings: Settings, session_id: str) -> Iterator[str]:
-    """As it stands on the disk, whatever reads it."""
+    """Yield all values that the databases on disk contain for a session."""
     turns = "turn_id IN (SELECT id FROM turns WHERE session_id = ?)"
     wanted = {
         settings.database_path: {

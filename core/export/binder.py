@@ -1,8 +1,8 @@
-"""The evidence binder: answers and the pages that they cite as one PDF, with a manifest and a seal to prove it by.
+"""Write the evidence binder: answers and the pages that they cite as one PDF, with a manifest and a seal to verify it.
 
-The pages are the sources' own, with highlight annotations on the quoted words and a stamp on a strip below. The seal is
-the SHA-256 of all bytes before it, in a last line that PDF viewers pass over: one changed byte breaks it. It is no
-signature: whoever makes everything anew can seal it anew; what stands in the sources is proved by them.
+The pages are copied from the sources, with highlight annotations on the quoted words and a stamp on a strip below. The
+seal is the SHA-256 of all bytes before it, in a last line that PDF viewers ignore: one changed byte breaks it. It is
+not a signature: anyone who recreates the whole file can also recreate the seal; only the sources prove their contents.
 """
 
 import hashlib
@@ -38,10 +38,10 @@ _FONT, _FONT_ENCODING = b"/PinciteStrip", "cp1252"
 
 
 def bind(manifest: Manifest, exhibits: Exhibits) -> bytes:
-    """``exhibits``: each page that a citation of the answers names."""
+    """Return the binder as a PDF; ``exhibits`` has each page that a citation of the answers names."""
     manifest = bound(manifest, {})
     opened = cache(PdfReader)  # a source of many cited pages is parsed once
-    for _ in range(MAX_PASSES):  # the cover says on which pages the exhibits stand, and its own length moves them
+    for _ in range(MAX_PASSES):  # the cover lists the pages of the exhibits, and its own length moves them
         written = manifest
         writer, places = _put_together(written, exhibits, opened)
         manifest = bound(written, places)
@@ -67,7 +67,7 @@ def bind(manifest: Manifest, exhibits: Exhibits) -> bytes:
 def _put_together(
     manifest: Manifest, exhibits: Exhibits, opened: Callable[[Path], PdfReader]
 ) -> tuple[PdfWriter, dict[PageKey, int]]:
-    """Cover and exhibits, and where these came to stand."""
+    """Return a writer with the cover and the exhibits, and the position of each exhibit."""
     writer = PdfWriter()
     for sheet in PdfReader(io.BytesIO(cover_of(manifest))).pages:
         writer.add_page(sheet)
@@ -80,7 +80,7 @@ def sealed(content: bytes) -> bytes:
 
 
 def _added(writer: PdfWriter, key: PageKey, exhibit: Exhibit, opened: Callable[[Path], PdfReader]) -> int | None:
-    """Return the position at which the page stands in the binder; None where it cannot be copied."""
+    """Add a page to the binder and return its position there; None if it cannot be copied."""
     if exhibit.path is None or exhibit.page is None:
         return None
     try:
@@ -201,7 +201,7 @@ def _lines(answer: ToldAnswer) -> Iterable[str]:
 
 
 def _sources(answer: ToldAnswer, style: str) -> Iterator[tuple[int, str, str]]:
-    """Yield the number of each source, where it is, and what is quoted of it."""
+    """Yield the number of each source, its place, and the quotations from it."""
     groups = [list(group) for _, group in groupby(answer.citations, lambda place: (place.number, place.page))]
     notes = cited([(group[0].number, group[0]) for group in groups], CitationStyle(style))
     for note, (place, *rest) in zip(notes, groups, strict=True):

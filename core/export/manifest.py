@@ -1,7 +1,7 @@
-"""What leaves the program of an answer: values that every export is drawn from, and their JSON.
+"""Define the contents of an export: the values that every export format is made from, and their JSON.
 
-In the JSON each citation is an annotation as the W3C Web Annotation model has it: a page of a document, named by its
-hash (RFC 6920), refined by the quoted words with what stands around them and by their position in the page's text.
+In the JSON each citation is an annotation of the W3C Web Annotation model: a page of a document, named by its hash
+(RFC 6920), refined by the quoted words with the text around them and by their position in the page's text.
 """
 
 import base64
@@ -28,14 +28,14 @@ FORMAT = "pincite-answers/1"
 CONTEXT = "http://www.w3.org/ns/anno.jsonld"
 PAGE_FRAGMENTS = "http://tools.ietf.org/rfc/rfc3778"
 AROUND = 40
-"""Characters before and after a quotation that tell it from the same words elsewhere."""
+"""Number of characters before and after a quotation that distinguish it from the same words elsewhere."""
 _NAMED_BY_HASH = "ni:///sha-256;"
 _RUNS_IT = ("pypdfium2", "langgraph")
 
 
 @dataclass(frozen=True, slots=True)
 class Exhibit:
-    """A cited page: its document, its PDF, and the page as it was read; None where it is not there any more."""
+    """A cited page: its document, its PDF, and the page as it was read; None for what no longer exists."""
 
     document_name: str
     document: Document | None
@@ -125,7 +125,7 @@ class Manifest:
 
 
 def manifest_of(turns: Sequence[Turn], exhibits: Exhibits, style: str) -> Manifest:
-    """``exhibits``: each page that a citation of the turns names. A verdict speaks of the answer as it is told."""
+    """Return the manifest; ``exhibits`` has each page that a citation names. Verdicts are about the exported answer."""
     versions = {"pincite": __version__} | {name: version(name) for name in _RUNS_IT}
     return Manifest(now(), versions, style, tuple(_answer(turn, exhibits) for turn in turns))
 

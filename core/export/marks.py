@@ -43,7 +43,7 @@ def marked_copy(exhibits: Sequence[tuple[Citation, str, Exhibit]]) -> bytes:
 def add_highlight(
     writer: PdfWriter, position: int, page: Page, span: tuple[int, int], note: str, strip: float = 0
 ) -> None:
-    """Mark the words of a span, one quadrangle a line; ``strip``: points below the page that are none of it."""
+    """Mark the words of a span, one quadrangle a line; ``strip``: height in points of a strip below the page."""
     start, end = span
     words = (word.box for word in page.words if word.start < end and word.end > start)
     corners = [_corners(bar, writer.pages[position], strip) for bar in bars_of(words)]

@@ -1,4 +1,4 @@
-"""Prove an export: is it as it was made, and do its quotations stand where it says? Needs no library."""
+"""Verify an export: is it unchanged, and are its quotations at the places that it cites? Needs no library."""
 
 import hashlib
 import io
@@ -115,7 +115,7 @@ def _attached(content: bytes) -> bytes:
 
 
 def _agrees_with_itself(answer: ToldAnswer) -> Iterator[Outcome]:
-    """What is copied in the answer is one of its citations' quotations; what was checked is what it says."""
+    """Yield a failure for each quotation that no citation contains, and each checked claim that the answer lacks."""
     quotations = [_flat(place.quotation) for place in answer.citations]
     for part in answer.parts:
         if part.kind in (PartKind.HEADLINE, PartKind.VERBATIM) and _flat(part.text) not in quotations:

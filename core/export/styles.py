@@ -46,7 +46,7 @@ def cited(places: Sequence[tuple[int, PinCite]], style: CitationStyle) -> Iterat
 
 
 def _alone(before: tuple[int, PinCite], places: Sequence[tuple[int, PinCite]], note: int) -> bool:
-    """Whether "Id." can mean but one source: the place before stands in the same note, or its note cites no other."""
+    """Return whether "Id." is unambiguous: the place before is in the same note, or its note cites no other source."""
     return before[0] == note or len({place.source for number, place in places if number == before[0]}) == 1
 
 
@@ -77,7 +77,7 @@ def _titled(source: SourceFile) -> str:
 
 
 def _short(source: SourceFile) -> str:
-    """What stands first in the whole citation."""
+    """Return the first part of the full citation."""
     return source.author or _title(source)
 
 

@@ -116,7 +116,7 @@ def _places(answer: ToldAnswer, part: ToldPart) -> list[list[PinCite]]:
 
 
 def _notes(manifest: Manifest) -> Iterator[str]:
-    """Yield the text of each footnote: where it stands, and the words of it that the answer does not quote itself."""
+    """Yield the text of each footnote: the cited places, and their words unless the answer itself quotes them."""
     parts = [(part, _places(answer, part)) for answer in manifest.answers for part in answer.parts]
     notes = list(enumerate(((part, groups) for part, groups in parts if groups), start=1))
     numbered = [(number, group[0]) for number, (_, groups) in notes for group in groups]

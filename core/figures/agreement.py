@@ -25,9 +25,11 @@ NAMES = (
     "figure", "percent", "head", "label", "dated", "most_in_column", "least_in_column", "most_in_row", "least_in_row",
     "first", "last", "after", "before",
 )  # fmt: skip
-"""Shares of words: ``asked``, of the question's words in a text, and ``said``, of the text's words in the question.
+"""Names of the measures; most are shares of words.
 
-There is the row's path (its ``label``), its other cells, the column's path (its own ``head``), the caption, the cell.
+``*_asked`` is the share of the question's words that are in a text, and ``*_said`` the share of the text's words that
+are in the question. The texts are the row's path (its ``label``), its other cells, the column's path (its own
+``head``), the caption and the cell.
 """
 KINDS = NAMES.index("figure")
 """Index of the first name for the kind of cell and its rank among others: what words of a question can ask for."""

@@ -91,7 +91,7 @@ def _counted(number: int, noun: str, *, verb: bool = False) -> str:
 
 
 def about_answer(turn: Turn) -> tuple[AnswerPart, ...]:
-    """Return what is known of an answer: whether it was found on its pages, how sure it is, and its quotations."""
+    """Return the facts about an answer: whether it was found on its pages, how sure it is, and its quotations."""
     parts = [AnswerPart(_standing(turn), kind=PartKind.EVIDENCE)]
     shown = set[str]()
     starts = {item.number: item.passage.start for item in turn.evidence}

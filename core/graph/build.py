@@ -29,7 +29,7 @@ TurnGraph: TypeAlias = CompiledStateGraph[TurnState, TurnContext, TurnState, Tur
 
 
 NOT_STORED = "(could not be stored)"
-"""Stands in a trace for a note that JSON cannot hold."""
+"""Replaces a note in a trace that JSON cannot represent."""
 
 
 def build_graph(checkpointer: SqliteSaver | None = None) -> TurnGraph:

@@ -182,7 +182,7 @@ class Ingest:
     ) -> bool:
         """Wait until these documents (or all) are done, failed or cancelled; False when the time was not enough.
 
-        Raises FullDiskError: the work goes on by itself once there is space, which nobody should wait for.
+        Raises FullDiskError: the work continues automatically once there is space, which no caller should wait for.
         """
         deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
         stages = READING if searchable_only else ()

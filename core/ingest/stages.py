@@ -106,7 +106,7 @@ class Stages:
         self._move_on(document.id, read=True)
 
     def _worth_storing(self, document_id: str, pages: Iterable[Page]) -> Iterator[Page]:
-        """Yield all but those of which an older reader read more: they stay as they are."""
+        """Yield all pages except those that an older reader read better: they stay as they are."""
         for page in pages:
             before = next(self._shelf.pages(document_id, [page.page_index]), None)
             if before and before.status in READ and page.status not in READ:
@@ -115,7 +115,7 @@ class Stages:
                 yield page
 
     def _describe_by(self, document_id: str, first: Sequence[Page]) -> None:
-        """Say what the document is by its first pages; what people said of it stays, also that something is not so."""
+        """Describe the document by its first pages; people's corrections stay, also those that reject a value."""
         info = self._reader.open(self._library.file_path(document_id))
         found = self._describe(info, first, self._library.given_name(document_id))
         with self._shelf.transaction():
@@ -123,7 +123,7 @@ class Stages:
             self._library.set_metadata(document_id, fields.values())
 
     def _describe_again(self, document_id: str) -> None:
-        """By the first pages as they are stored, once none of them waits for OCR."""
+        """Describe the document by its stored first pages, once no first page waits for OCR."""
         if not set(self._shelf.pages_to_recognise(document_id)).intersection(range(FIRST_PAGES)):
             self._describe_by(document_id, list(self._shelf.pages(document_id, range(FIRST_PAGES))))
 
@@ -145,7 +145,7 @@ class Stages:
         self._move_on(job.document_id)
 
     def _recognised(self, job: Job, pages: Iterable[Page]) -> Iterator[Page]:
-        """Yield those in which OCR found text; the others stay as they were read, and say why."""
+        """Yield those in which OCR found text; the others stay as they were read, and store the reason."""
         for page in pages:
             if page.status is PageStatus.OCR:
                 yield page
@@ -231,7 +231,7 @@ class Stages:
     # ------------------------------------------------------------ jobs
 
     def _work_on(self, stages: Sequence[JobStage], work: Callable[[Job], None], what: str) -> bool:
-        """Do the oldest job's work; what goes wrong ends it with a message that says what to do."""
+        """Do the oldest job's work; an error ends the job with a message that explains what to do."""
         job = next(filter(None, map(self._jobs.get, self._jobs.unfinished(*stages))), None)
         if job is None:
             return False

@@ -166,7 +166,7 @@ def _findings_of_holders(claim: str, quantity: Quantity, holders: list[Sentence]
 
 
 def _row_not_named(claim: str, quantity: Quantity, rows: list[Sentence]) -> Finding | None:
-    """Find a figure from a table in a claim about something, none of whose words name its row or are above it."""
+    """Find a table figure in a claim that names something, but has no word of the figure's row or its heads."""
     figures = {term for one in quantities(claim) for term in content_terms(one.text)}
     about = {root(term) for term in content_terms(claim) if term not in figures}
     named = {root(term) for row in rows for line in (row, *row.heads) for term in line.terms}
@@ -209,7 +209,7 @@ def _changed_findings(claim: str, ranked: list[tuple[float, Sentence]]) -> Itera
 
 
 def _gives(sentence: Sentence, quantity: Quantity) -> bool:
-    """Return whether a sentence gives a figure; "chapter 3" says nothing of how many chapters there are."""
+    """Return whether a sentence gives a figure; "chapter 3" does not give the number of chapters."""
     given = (one for one in sentence.quantities if not (quantity.counted and one.kind == "label"))
     return any(same(quantity, one, sentence.source.scales) for one in given)
 
@@ -222,7 +222,7 @@ def _only_negative(sentence: Sentence, quantity: Quantity) -> bool:
 def _years_of(sentence: Sentence, quantity: Quantity) -> set[int]:
     """Return the years of a figure by its sentence or the head of its column.
 
-    None where it has more figures of the kind than years: "rose to 512, from 480 in 2021" says nothing of 512.
+    Empty if it has more figures of the kind than years: "rose to 512, from 480 in 2021" gives no year for 512.
     """
     for figure in sentence.quantities:
         if same(quantity, figure, sentence.source.scales) and id(figure) in sentence.years_of_columns:

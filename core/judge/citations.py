@@ -1,6 +1,6 @@
-"""Find in the pages what the parts of an answer cite, tie each claim to what bears it out, and count the evidence anew.
+"""Find in the pages what the parts of an answer cite, tie each claim to what supports it, and renumber the evidence.
 
-A quotation is always cut out of the page's own text; what cannot be found there gets no citation.
+A quotation is always cut out of the page's own text; words that cannot be found there get no citation.
 """
 
 import re
@@ -43,8 +43,8 @@ def cite_edited(
 ) -> CitedAnswer:
     """Add citations to a person's edit of an answer; the person's own citations stay.
 
-    What code quoted or stated and is left unchanged stays that, the rest is prose: so the checks of one part do not
-    depend on words that are added beside it.
+    Unchanged parts that code quoted or stated keep their kind, the rest is prose: so the checks of one part do not
+    depend on words that are added next to it.
     """
     parts, removed, position = list[AnswerPart](), 0, 0
     for part in before:
@@ -84,7 +84,7 @@ def cite(
 ) -> CitedAnswer:
     """Locate a quotation for every citation of a claim; a claim without one gets the source that supports it.
 
-    ``recite`` also cites anew what is borne out by another passage than the cited one.
+    ``recite`` also replaces the citations of claims that another passage supports, not the cited one.
     """
     known = {item.number: item for item in evidence}
     parts, tied = _tied(tuple(parts), known, page_text, question, recite=recite)
@@ -187,7 +187,7 @@ def page_citation(item: Evidence, span: Span, page_text: PageText) -> Citation:
 def citation_of(claim: ClaimText, item: Evidence, page_text: PageText) -> Citation | None:
     """Return the words of a passage that support a claim best, verbatim from the page; None if none do.
 
-    Of what is quoted, exactly the quoted words, where they were taken from.
+    For a verbatim claim, exactly the quoted words at the place from which they were taken.
     """
     text = item.passage.text
     if claim.verbatim:

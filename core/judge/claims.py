@@ -1,8 +1,8 @@
 """Split an answer into checkable claims, each with the evidence numbers that its parts cite.
 
-Each quotation is one claim, and each statement of figures. Of prose, sentences, list items and the cells of tables that
-state something are claims, and so is "the documents do not say"; headings, questions and small talk are not. Whether a
-claim is supported is for `judge`.
+Each quotation is one claim, and each statement of figures. In prose, sentences, list items and table cells that state
+something are claims, and so is a statement that the documents do not answer; headings, questions and small talk are
+not. Whether a claim is supported is decided by `judge`.
 """
 
 import html

@@ -35,7 +35,7 @@ class ThresholdEffect:
     caught: float
 
     def __str__(self) -> str:
-        """Say it in a sentence."""
+        """Return the effect as part of a sentence."""
         return f"flags about {self.flagged:.0%} of answers and catches about {self.caught:.0%} of the wrong ones"
 
 

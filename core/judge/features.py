@@ -110,9 +110,9 @@ def check_meaning(claim: str, evidence: Sources) -> Meaning | None:
 
 
 def _meaning_of(claim: str, evidence: Sources) -> Meaning | None:
-    """Return the checker's findings; figures of table rows must also bear what the claim adds to the row's words.
+    """Return the checker's findings; for figures of table rows, also of what the claim adds to the row's words.
 
-    The checker reads rows badly, so that it finds "was not 512" in one; it knows that "was 512" does not support that.
+    The checker reads rows badly: it finds "was not 512" supported by one, but not by the sentence "was 512".
     """
     meaning, checker = check_meaning(claim, evidence), installed_checker()
     rows = evidence.rows_of(claim)

@@ -92,8 +92,8 @@ def judge_answer(
 ) -> AnswerFindings:
     """Judge `answer`; the number n of a part points to ``sources[n - 1]``. A bare text is prose that cites nothing.
 
-    The figures of ``worked_out``, which code computed from the sources, need stand in none. ``readings``: what code
-    surely read off table cells as the answer, in words.
+    The figures of ``worked_out``, which code computed from the sources, need not be in any of them. ``readings``: what
+    code read with certainty from table cells as the answer, in words.
     With `citations_expected` a claim without a mark costs faithfulness and citation validity.
     """
     models = shipped_models()
@@ -226,8 +226,8 @@ def _other_source(claim: ClaimText, pool: Sources, held: float) -> int | None:
 def status_of(measure: ClaimMeasure, doubt: float) -> tuple[ClaimStatus, str]:
     """Return the status of a claim, with its reason, from findings, the checker and the claim's doubt.
 
-    What code computes decides, unless the checker is sure that the evidence says it: then a person is to look. Of rows
-    and columns of a table code knows more than the checker.
+    Findings of code decide, unless the checker is certain that the evidence supports the claim: then a person must
+    check it. About rows and columns of a table code always overrules the checker.
     """
     meaning = measure.meaning
     details = {finding.kind: finding.detail for finding in reversed(measure.findings)}  # the first of each kind

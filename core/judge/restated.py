@@ -98,7 +98,7 @@ def restates_reading(claim: str, reading: str, question: str) -> bool:
 
 
 def without_other_words(claim: str, known: frozenset[str]) -> str:
-    """Return a claim without the words whose stems are not known; figures stay."""
+    """Return a claim without the words that have no known stem; figures stay."""
     kept, position = [], 0
     for start, end in [*((one.start, one.end) for one in quantities(claim)), (len(claim), len(claim))]:
         before = _WORD.sub(lambda match: match.group() if stem(match.group()) in known else "", claim[position:start])

@@ -128,7 +128,7 @@ class Sources:
         return Sources(sources, self.question, self.worked_out, self.readings)
 
     def cited(self, numbers: Sequence[int]) -> "Sources | None":
-        """Return those with these numbers, counted from 1; None if there is none of them."""
+        """Return the sources with these numbers, counted from 1; None if no number has a source."""
         found = [self.sources[number - 1] for number in numbers if 1 <= number <= len(self.sources)]
         return self.only(*found) if found else None
 

@@ -58,15 +58,15 @@ def verdict_of(
     """Judge one draft without a model.
 
     ``removed_markers`` pointed to no evidence: they cap faithfulness and the validity of citations and, unless every
-    claim is borne out all the same, the confidence. ``tied`` claims cited nothing until code found where their words
+    claim is nevertheless supported, the confidence. ``tied`` claims cited nothing until code found where their words
     are: they lower the validity of citations in proportion. ``states_what_is_read``: the draft has the words that code
-    surely reads off the evidence as the answer, so that it need not repeat those of the question.
+    reads with certainty from the evidence as the answer, so that it need not repeat those of the question.
 
-    Where the engine said how likely its answer is right, that is the confidence, as far as the claims are borne out;
-    of prose it is never more than the geometric mean of the probabilities that the evidence answers (``answered``) and
-    that what code reads off it is the answer (``read``), where they were weighed; of prose that declines it is what is
-    left of the first. ``worked_out``: what code computed from the evidence, in words; ``readings``: what it surely
-    read off table cells as the answer.
+    If the engine gave the probability that its answer is right, that is the confidence, as far as the claims are
+    supported. For prose the confidence is never more than the geometric mean of the probabilities that the evidence
+    answers (``answered``) and that what code reads from it is the answer (``read``), if they were computed; for prose
+    that declines it is 1 - ``answered``. ``worked_out``: what code computed from the evidence, in words; ``readings``:
+    what it read with certainty from table cells as the answer.
     """
     ordered = sorted(evidence, key=lambda item: item.number)
     texts = source_texts(ordered)

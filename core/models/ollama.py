@@ -150,7 +150,7 @@ class OllamaChat(ServedChat):
 
     @property
     def _options(self) -> dict[str, int]:
-        """The same context at every call: another one would load the model anew."""
+        """Return the options, with the same context size at every call: another one would reload the model."""
         most = ANSWER_TOKENS + (THINKING_TOKENS if self._thinks else 0)
         return {"num_ctx": self.context_tokens, "num_predict": most, "temperature": 0}
 

@@ -15,11 +15,11 @@ REMOVE_SECONDS = 30.0
 MAX_SPOKEN = 10_000_000
 """Tokens of context; more is a server's mistake."""
 RECOMMENDED = ((24, "qwen2.5:14b"), (12, "qwen2.5:7b"), (0, "qwen2.5:1.5b"))
-"""From so many GiB of memory on; all under the Apache licence, and none thinks before it answers."""
+"""Minimum memory in GiB and model; all under the Apache licence, and none thinks before it answers."""
 
 
 def kept_models(host: str) -> list[KeptModel]:
-    """Return the largest last; one of which the server says nothing is left out. Raises ModelUnavailableError."""
+    """Return the models, largest last, without those that the server cannot describe. Raises ModelUnavailableError."""
     with _explained(host, "Start Ollama, then try again."):
         listed = ask(ollama_at(host), lambda server: server.list(), seconds=LOOK_SECONDS).models
         running = ask(ollama_at(host), lambda server: server.ps(), seconds=LOOK_SECONDS).models
@@ -73,7 +73,7 @@ def remove_model(host: str, name: str) -> None:
 
 
 def recommended() -> str:
-    """Return the model that this machine's memory has room for beside everything else."""
+    """Return the largest recommended model that fits into this machine's memory with everything else."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 0
     return next(name for least, name in RECOMMENDED if pages / 2**30 >= least)
 

@@ -108,9 +108,9 @@ def address_of(chosen: str) -> str:
 def openai_at(
     address: str, key: str, max_bytes: int = REPLY_BYTES
 ) -> AbstractAsyncContextManager["openai.AsyncOpenAI"]:
-    """OpenAI's client for one call. Raises ServerTrouble, in which the key never stands.
+    """Return OpenAI's client for one call. Raises ServerTrouble, which never contains the key.
 
-    A key goes over HTTPS, or to this machine.
+    A key is sent over HTTPS only, or to this machine.
     """
     import httpx2  # the client's own; both are loaded only where such a server is asked, and before its time runs
     import openai
@@ -136,7 +136,7 @@ def _without(key: str, trouble: ServerTrouble) -> ServerTrouble:
 
 
 class OpenAiProvider:
-    """The server whose address the settings name; without one it is never asked."""
+    """The server at the address in the settings; without an address no server is asked."""
 
     label = "The OpenAI-compatible server"
 
@@ -166,7 +166,7 @@ class OpenAiProvider:
 
 
 def _listed(address: str, key: str) -> dict[str, dict[str, Any]]:
-    """What the server says of each model, by name; those that only embed are told by nothing but their names."""
+    """Return the server's entry for each model, by name; only their names distinguish models that only embed."""
 
     async def listed(server: "openai.AsyncOpenAI") -> _Models:
         return _Models.model_validate((await server.models.list()).to_dict(warnings=False))
@@ -185,7 +185,7 @@ class OpenAiChat(ServedChat):
 
     @cached_property
     def context_tokens(self) -> int:
-        """What the server says that it reads, as vLLM, llama.cpp and gateways do, else UNSAID_CONTEXT."""
+        """Return the size that the server reports, as vLLM, llama.cpp and gateways do, else UNSAID_CONTEXT."""
         try:
             entry = _listed(self.host, self._key).get(self.model, {})
         except ServerTrouble as trouble:
@@ -258,7 +258,7 @@ async def _validated(reply: Any) -> AsyncIterator[_Chat]:
 
 
 class OpenAiEmbedder(ServedEmbedder):
-    """An embedding model of such a server, which tells no version: its name and address stand for it."""
+    """An embedding model of such a server, which reports no version: name and address identify the model instead."""
 
     def __init__(
         self, model: str, address: str, *, variable: str, may_send: Callable[[str], bool] | None = None

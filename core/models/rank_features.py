@@ -17,7 +17,7 @@ FEATURES: tuple[str, ...] = (
     "page pairs", "page size", "page asked for", "numbered section", "top section", "path section",
 )  # fmt: skip
 EITHER_WAY = frozenset(("passage length", "page size"))
-"""Figures of which more may speak for or against a passage; more of any other can only speak for it."""
+"""Features that may count for or against a passage as they increase; any other can only count for it."""
 MAX_TOP_LINES = 6
 
 _NUMBERED = re.compile(r"^([A-Za-z.]{1,40}(?: study)?)\s{0,9}-?\s{0,9}(\d[\w.-]*|[A-Z]|[IVX]{1,9})$")
@@ -94,13 +94,13 @@ def _covered(wanted: frozenset[str], found: frozenset[str], weights: Mapping[str
 
 
 def _likeness(wanted: Iterable[str], lines: Sequence[str]) -> float:
-    """Return how far a line is one of the wanted headings and nothing else: shared terms over all terms."""
+    """Return how closely a line matches one of the wanted headings: shared terms over all terms."""
     pairs = [(frozenset(cached_terms(heading)), frozenset(cached_terms(line))) for heading in wanted for line in lines]
     return max((len(heading & line) / len(heading | line) for heading, line in pairs if heading | line), default=0.0)
 
 
 def _referred(section: str, text: str) -> float:
-    """1 where the numbered thing stands at a line's start (its caption or heading), 0.4 where it is only mentioned."""
+    """Return 1 if the numbered thing begins a line (its caption or heading), 0.4 if it is only mentioned, else 0."""
     pattern = _reference_pattern(section)
     found = {match.group(1) is not None for match in pattern.finditer(text)} if pattern else set()
     return 1.0 if True in found else 0.4 if found else 0.0
@@ -108,7 +108,7 @@ def _referred(section: str, text: str) -> float:
 
 @lru_cache(maxsize=256)
 def _reference_pattern(section: str) -> re.Pattern[str] | None:
-    """Find "Table 2" at the start of a line, where captions stand, else anywhere (group 1 is then None)."""
+    """Find "Table 2" at the start of a line, as in captions, else anywhere (group 1 is then None)."""
     match = _NUMBERED.match(section)
     if match is None:
         return None

@@ -120,7 +120,7 @@ class Reader:
 
 @cache
 def large_reader() -> Reader | None:
-    """The reader for all languages; None if multilingual E5, whose embeddings it uses, is not installed."""
+    """Return the reader for all languages; None if multilingual E5, which provides its embeddings, is not installed."""
     stored = installed_e5()
     return Reader(partial(_languages, stored)) if stored else None
 
@@ -193,9 +193,9 @@ def _read(network: Network, head: Sequence[int], ids: Sequence[int], offsets: ND
 
 
 def _places(text: str, offsets: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
-    """Where tokens stand in a text, of shape (tokens, 2), that was read with CELL_BORDER for each tab.
+    """Return the spans of tokens, of shape (tokens, 2), in a text that was read with CELL_BORDER for each tab.
 
-    E5's tokens begin with the space before them; what is left of a border is empty.
+    E5's tokens begin with the space before them; the rest of a border is empty.
     """
     of_text = [at for at, character in enumerate(text) for _ in (CELL_BORDER if character == "\t" else character)]
     begun = ((of_text[start], of_text[end - 1] + 1) for start, end in offsets)

@@ -1,6 +1,6 @@
 """Normalise the replies of small models: prose with markers like [2].
 
-Only the form is mended here. Which passage bears a sentence out is found out later, whatever number stands behind it.
+Only the form is corrected here. Which passage supports a sentence is determined later, whatever number follows it.
 """
 
 import re
@@ -31,7 +31,7 @@ _TAG = re.compile(r"<(/?)passages?>")
 _LISTED = re.compile(rf"[\[【]\^?\d|{_LABEL}\b", re.IGNORECASE)
 _BESIDE = re.compile(rf"\b(?:{_LABEL}|pages?|pp?)\b|[\W\d_]+", re.IGNORECASE)
 _MIN_WORDS = 5
-"""Of a sentence that nobody says twice, or that answers without the word before it."""
+"""Minimum number of words of a repeated sentence to remove, and of one that answers without the yes or no before it."""
 _YES_OR_NO = re.compile(r"\A[\s*_]{0,6}+(?:yes|no)[\s*_]{0,4}+[,.:;!–—-]{1,2}+[\s*_]{1,6}+(?=\w)", re.IGNORECASE)
 
 

@@ -1,6 +1,6 @@
 """The built-in reranker: a logistic model, learned once and shipped as JSON, over the figures of rank_features.py.
 
-``python -m training train-reranker`` makes the JSON; docs/retrieval.md tells what it learned and what it is worth.
+``python -m training train-reranker`` makes the JSON; docs/retrieval.md describes what it learned and how well it ranks.
 """
 
 import json

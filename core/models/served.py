@@ -1,6 +1,6 @@
 """Shared code of chat models behind a server: prompt limits, supervision of the stream, and errors for people.
 
-A provider says how its server is asked; this says what is made of the replies.
+A provider defines how its server is asked; this module defines how the replies are processed.
 """
 
 import time
@@ -18,7 +18,7 @@ from pincite.core.text.plain import storable
 from pincite.core.text.thinking import CLOSING, OPENING, split_thinking
 
 MAX_CONTEXT = 8_192
-"""Tokens: what is asked for of models that could take more, so that a laptop's memory suffices."""
+"""Number of tokens requested from models that accept more, so that a laptop's memory suffices."""
 ANSWER_TOKENS = 700
 THINKING_TOKENS = 1_500
 """More, for models that think before they answer."""
@@ -45,7 +45,7 @@ ANSWER_SECONDS = 3_600.0
 """The longest time that a turn may be given in the settings; a turn stops its answer sooner."""
 REPEATED = 3
 MIN_REPEATED = 160
-"""A reply whose end says the same so many times over, in at least so many characters, has run away."""
+"""A reply is a runaway if its end repeats REPEATED times, over at least MIN_REPEATED characters."""
 
 _CONTROLS = dict.fromkeys({*range(32), *range(127, 160)} - {9, 10, 13})
 """Marks that command terminals, and that no answer needs."""
@@ -113,7 +113,7 @@ class ServedChat(ABC):
 
     @abstractmethod
     def _reply(self, messages: list[dict[str, str]], schema: Mapping[str, Any]) -> str:
-        """One whole reply, held to the schema where the server can. Raises ServerTrouble and ModelUnavailableError."""
+        """Return one whole reply, by the schema if possible. Raises ServerTrouble and ModelUnavailableError."""
 
     @property
     def context_characters(self) -> int:

@@ -60,9 +60,10 @@ def named_documents(
 ) -> tuple[str, ...]:
     """Return the ids of documents that a question names, as far as names distinguish them; years do not count here.
 
-    A name that is a common word ("letter") counts where it is the whole name, unless it must be named ``surely``. Of
-    several of one name with other years, those of the year that is asked for, where there are any, and of the years
-    ``beside``. "Ferry Lane" calls no document of Copper Lane, "Ash Hill Nursery" none of another nursery.
+    A name that is a common word ("letter") counts if it is the whole name, unless it must be named ``surely``. If
+    several documents differ only in the year, those of the year that is asked for, if there are any, and of the
+    additional years that the caller gives are returned. "Ferry Lane" names no document of Copper Lane, "Ash Hill
+    Nursery" none of another nursery.
     """
     scores = match_documents(_without_strangers(question, documents), (), documents)
     spoken = _in_words(question)

@@ -138,8 +138,8 @@ def other_terms(question: str, names: str) -> set[str]:
 def asks_only_for(title: str, question: str, names: str) -> bool:
     """Return whether a question contains a title whole and asks for no more of documents of these names.
 
-    "What does the contract say about late payment?" asks for "5 Late payment"; who, when or how much asks for more, and
-    a title that is but the document's name for none of its sections.
+    "What about late payment in the contract?" asks for "5 Late payment"; who, when or how much asks for more, and a
+    title that is only the document's name asks for none of its sections.
     """
     terms = {term for term in content_terms(title) if not term[0].isdigit()}
     if terms.issubset(content_terms(names)) or not terms.issubset(content_terms(question)):

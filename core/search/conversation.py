@@ -1,6 +1,6 @@
 """Choose the conversation for a model: the newest exchanges, related older ones, and the rest condensed.
 
-It is made anew from what is stored of each turn, so that a question which is deleted is remembered nowhere.
+It is rebuilt from the stored turns each time, so that no trace of a deleted question remains.
 """
 
 from collections.abc import Sequence

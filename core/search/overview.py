@@ -1,6 +1,6 @@
 """Choose passages that represent whole documents: openings, summaries, and beginnings of sections, within a budget.
 
-For questions about documents as such ("summarise the contract"), whose words stand on no page.
+For questions about documents as such ("summarise the contract"), because their words are on no page.
 """
 
 import re
@@ -30,7 +30,7 @@ _SUMMARY_HEADING = re.compile(
 
 
 def documents_meant(question: str, documents: Sequence[Document]) -> list[Document]:
-    """Return those whose names or metadata fit the question best, or all when none does."""
+    """Return the documents with names or metadata that fit the question best, or all if none fits."""
     scores = match_documents(question, (), documents)
     return [document for document in documents if scores[document.id] == max(scores.values())]
 

@@ -20,11 +20,12 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A passage chosen for the answer; ``beside`` is the id of the passage next to a neighbour."""
+    """A passage chosen for the answer."""
 
     candidate: Candidate
     reason: Reason
     beside: str = ""
+    """Id of the chosen passage that this one is a neighbour of; empty for others."""
 
 
 def keep_best(

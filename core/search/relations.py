@@ -97,7 +97,7 @@ def _meant(field: MetadataField, newer: Document, others: Sequence[Document]) ->
 
 
 def _later_versions(documents: Sequence[Document]) -> Iterator[Relation]:
-    """Yield pairs of documents whose name or title differs only in its version, unless a person decided otherwise."""
+    """Yield pairs of documents that differ in name or title only by the version, unless a person decided otherwise."""
     versions = dict[str, list[tuple[tuple[int, ...], Document]]]()
     for one in documents:
         for text in {bare_name(one.name), one.title}:

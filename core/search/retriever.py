@@ -161,7 +161,7 @@ class Retriever:
         return rankings, fused, self._reranker.rate(plan, fused, pages, counts)
 
     def _not_searched(self, rankings: Rankings, searched: Sequence[Document]) -> tuple[str, ...]:
-        """Return a notice about passages without vectors, except for documents whose status already shows it."""
+        """Return a notice about passages without vectors, except for documents with a status that already shows it."""
         if rankings.trouble:
             return (f"Only keyword search was used: {rankings.trouble}",)
         whole = [document.id for document in searched if document.status not in _NOT_INDEXED_YET]

@@ -12,7 +12,7 @@ from pincite.core.domain.documents import FURNITURE, Block, BlockKind, Page
 from pincite.core.domain.spreads import halves
 
 CAPTIONED = ("tab", "fig", "chart", "exh", "equ", "alg")
-"""Beginnings of the names of things whose number only follows their name: tables, figures, charts."""
+"""Prefixes of the names of things that have their number only after the name: tables, figures, charts."""
 STEM = 3
 """Letters by which "Fig. 2" and "figure 2" are the same."""
 MAX_CHARACTERS = 4_000

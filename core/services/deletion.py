@@ -31,9 +31,11 @@ class Deletion:
         remove_turn: Callable[[str], None],
         remove_with_answers: Callable[[str], int],
     ) -> None:
-        """``scrub`` (words of the index too, most bytes) writes the files anew; False where that was not possible.
+        """Store the operations, and scrub what earlier deletions left.
 
-        ``remove_with_answers`` takes a document and what quotes it away and counts the answers.
+        ``scrub`` (whether to include the words of the index, maximum bytes) rewrites the files and returns False if
+        that was not possible. ``remove_with_answers`` removes a document with the answers that quote it, and returns
+        their number.
         """
         self._runner = runner
         self._sessions = sessions
@@ -53,9 +55,9 @@ class Deletion:
         self.scrub(max_bytes=AT_ONCE_BYTES)
 
     def turn(self, turn_id: str) -> None:
-        """Delete a finished question with its answer, trace and review; its session too where nothing else is in it.
+        """Delete a finished question with its answer, trace and review; its session too if it is then empty.
 
-        Raises TurnError where it is gone.
+        Raises TurnError if the question no longer exists.
         """
         self._remove_turn(turn_id)
         self.scrub(max_bytes=AT_ONCE_BYTES)

@@ -37,9 +37,9 @@ class Engines:
         self._closing = threading.Event()
 
     def state(self) -> EngineState:
-        """The current and possible engines; a thread asks the server every few seconds, and nobody waits for it.
+        """Return the current and possible engines; a thread asks the server every few seconds, and callers do not wait.
 
-        Only where nothing is known, or what is known is old, the caller asks.
+        The caller asks the server only if there is no state yet, or an outdated one.
         """
         with self._lock:
             if self._known is not None and self._known[0] is self._settings.current:

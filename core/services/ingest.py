@@ -25,10 +25,10 @@ OF_READING = ("ocr", "max_file_mib", "max_pages", "page_seconds", "reader_memory
 THUMBNAIL_WIDTH, LINES_WIDTH = 80, 1100
 """Pixels of the whole page."""
 FEW_PASSAGES = 200
-"""Maximum number of new passages whose vectors a question waits for."""
+"""Maximum number of new passages for which a question waits until they have vectors."""
 BEING_INDEXED = (DocumentStatus.QUEUED, DocumentStatus.READING, DocumentStatus.EMBEDDING)
 MAX_SEEN = 10_000
-"""Number of quotations whose pictures are cached."""
+"""Maximum number of quotations for which the comparison with the picture is cached."""
 
 
 class Documents:
@@ -121,7 +121,7 @@ class Documents:
                 own_text = self._own_text(path)
                 of_file = compare_with_own_text(page, *span, own_text) if own_text.lines else None
                 seen = of_file or ReadBack(Likeness.UNKNOWN)
-                if seen.likeness is not Likeness.DIFFERS:  # what a file says of itself is no proof of what is shown
+                if seen.likeness is not Likeness.DIFFERS:  # the file's own text does not prove what is displayed
                     pictured = read_back(page, *span, partial(self._reader.lines, path, citation.page_index))
                     seen = pictured if of_file is None or pictured.likeness is Likeness.DIFFERS else of_file
             except (PinciteError, OSError):

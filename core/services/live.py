@@ -49,7 +49,7 @@ class LiveTurn:
             self._snapshot = replace(self._snapshot, draft=tuple(parts), earlier=earlier)
             only_shown = self._snapshot.turn.engine != "quoting" and not is_prose(parts)
         if parts and not only_shown and time.monotonic() >= self._next_draft:
-            with suppress(StorageError):  # it is shown all the same, and the end of the turn says what is wrong
+            with suppress(StorageError):  # it is displayed nevertheless, and the end of the turn reports the error
                 self._turns.save(self._with_draft())
             self._next_draft = time.monotonic() + SECONDS_BETWEEN_SAVED_DRAFTS
 

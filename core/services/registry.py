@@ -22,7 +22,7 @@ from pincite.core.models.rerank import BuiltInReranker
 
 AUTO, QUOTING = "auto", "quoting"
 MIN_PARAMETERS = 1_000_000_000
-"""A smaller model says much that its evidence does not: ``auto`` chooses none, who names one gets it."""
+"""Smaller models often write what their evidence does not support: ``auto`` chooses none; a named one is used."""
 QUOTING_IS_CHOSEN = "Language models are turned off."
 
 
@@ -48,7 +48,7 @@ class ChatProvider(Protocol):
         """Build one for a turn."""
 
     def warm(self, settings: Settings, model: str) -> None:
-        """Have it loaded before it is asked, where the server loads models when asked; trouble is told by the turn."""
+        """Load the model before it is asked, if the server loads models on demand; the turn reports errors."""
 
 
 CHAT: dict[str, ChatProvider] = {"ollama": OllamaProvider(), "openai": OpenAiProvider()}
@@ -76,7 +76,7 @@ class EngineState:
     hint: str = ""
     """What to do where the model that is wanted is not there."""
     provider: str = ""
-    """Whose ``models`` they are."""
+    """Provider of the ``models``."""
     asks_to_send_to: str = ""
     """An address on another machine that nobody has allowed yet: nothing was sent there."""
 

@@ -45,7 +45,7 @@ class Verdicts:
     def as_current(self, turn: Turn) -> Turn:
         """Return the turn for display: with each citation at the current place of its words, if they still exist.
 
-        Words that no longer stand on their page bear no claim out.
+        Words that are no longer on their page support no claim.
         """
         attempts = []
         for one in turn.attempts:
@@ -62,7 +62,7 @@ class Verdicts:
             return None
         verdict = self._of_final(turn, review.parts, review.citations)
         if verdict and review.parts != turn.parts:
-            verdict = replace(verdict, calibrated=False)  # fitted on drafts, and says nothing of a reviewer's words
+            verdict = replace(verdict, calibrated=False)  # fitted on drafts, so it does not apply to a reviewer's words
         return self._standing(verdict, review.citations)[0]
 
     def recall(self, found: Recalled | None) -> Recalled | None:
@@ -82,7 +82,7 @@ class Verdicts:
     def _standing(
         self, verdict: Verdict | None, citations: Sequence[Citation]
     ) -> tuple[Verdict | None, tuple[Citation, ...]]:
-        """Return the citations at their current places, and the verdict with claims marked whose source was removed."""
+        """Return the citations at their current places, and the verdict; claims that lost their source are marked."""
         located = [self._library.located(citation) for citation in citations]
         placed = tuple(now or before for now, before in zip(located, citations, strict=True))
         if verdict is None:

@@ -154,8 +154,8 @@ class TurnRunner:
     ) -> str:
         """Ask a turn's question again in its conversation; a reviewed answer is not reused. Raises TurnError.
 
-        ``mode``: None, as before. ``everywhere``: of all documents, whichever it names. ``alone``: as if nothing had
-        been said before.
+        ``mode``: None for the same mode. ``everywhere``: search all documents, whichever the question names. ``alone``:
+        ignore the conversation before it.
         """
         turn = self._turns.get(turn_id)
         scope = () if everywhere else scope_of(turn, self._documents(turn))
@@ -375,8 +375,9 @@ class TurnRunner:
     def _await_documents(self, live: LiveTurn, equipment: Equipment) -> None:
         """Wait until the documents can be searched; the turn's time starts after that.
 
-        Documents that the question names or that were chosen for it are awaited until Stop. Otherwise what is read
-        after a moment is searched, and the answer says what was not; where nothing is read yet, it goes on waiting.
+        Documents that the question names or that were chosen for it are awaited until Stop. Otherwise the
+        documents that are read after a moment are searched, and the answer names those that were not; if no document
+        is read yet, it continues to wait.
         """
         turn = live.snapshot.turn
         chosen = turn.scope or resolve_mentions(turn.question, equipment.library.list())[1]

@@ -29,7 +29,7 @@ Scrubs = list[str]
 class Sessions:
     """The rows of ``sessions``; turns, traces and reviews go with them.
 
-    ``stands`` returns whether the words of a citation are still on their page.
+    The callable passed to the constructor returns whether the words of a citation are still on their page.
     """
 
     def __init__(self, database: Database, *, stands: Callable[[Citation], bool] = lambda citation: True) -> None:

@@ -270,7 +270,7 @@ def _numbers(numbers: Sequence[int]) -> str:
 def badge(claim: Claim, numbers: Sequence[int], *, quoted: bool = False) -> str:
     """Return the mark of a claim; a claim is never shown as supported without its citation.
 
-    What is only quoted has a quotation mark: nobody had to check what it says.
+    A part that is only quoted has a quotation mark: its content needed no check.
     """
     mark, color = claim_mark(claim)
     if quoted and mark == "✓":

@@ -87,7 +87,7 @@ def _draw_new(app: Pincite) -> None:
 
 
 def _draw_edit(app: Pincite, collection: Collection) -> None:
-    # with other keys the fields are drawn anew where the collection changed meanwhile
+    # new keys redraw the fields if the collection changed meanwhile
     stored = f"{collection.id}_{hash((collection.name, *sorted(collection.document_ids)))}"
     with st.form(f"edit_{stored}", border=False):
         name = st.text_input("Collection name", value=collection.name, max_chars=MAX_COLLECTION_NAME_LENGTH)
@@ -102,6 +102,23 @@ def _draw_edit(app: Pincite, collection: Collection) -> None:
         words = (f"**{escape(collection.name)}** will be deleted. Its documents and sessions stay, and the sessions "
                  "keep searching the same documents.")  # fmt: skip
         confirm_deletion("Delete this collection?", words, app.collections.delete, collection.id)
+
+
+def draw_membership(app: Pincite, document: Document) -> None:
+    """Choose the collections that a document is in."""
+    collections = {one.id: one for one in app.collections.list()}
+    if not collections:
+        return
+    own = [one.id for one in collections.values() if document.id in one.document_ids]
+    chosen = st.multiselect("Collections", list(collections), default=own, placeholder="None chosen",
+                            format_func=lambda identity: collections[identity].name,
+                            key=f"collections_of_{document.id}_{hash(tuple(own))}")  # fmt: skip
+    for identity in set(chosen) ^ set(own):
+        kept = [one for one in collections[identity].document_ids if one != document.id]
+        with errors_shown():
+            app.collections.set_documents(identity, [*kept, document.id] if identity in chosen else kept)
+    if set(chosen) != set(own):
+        st.rerun()
 
 
 def _choose_documents(app: Pincite, chosen: tuple[str, ...], key: str) -> list[str]:

@@ -1,6 +1,6 @@
 """The conversation's script: marks that open their page, a kept draft, dropped files.
 
-The address names the page beside the conversation, and the answer whose quotations are marked on it.
+The address names the page next to the conversation, and the answer that has its quotations marked on the page.
 """
 
 from collections.abc import Sequence

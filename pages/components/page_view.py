@@ -1,6 +1,6 @@
 """A page of a document as a picture, with the quoted words marked, and the way to its neighbours.
 
-Each screen that shows pages has a slot in the session state that says which page it shows.
+Each screen that shows pages stores the page that it shows in its own slot of the session state.
 """
 
 from collections.abc import Mapping, Sequence

@@ -39,8 +39,8 @@ def draw_page_tools(
     """Draw the tools above the picture. Returns whether the picture should be drawn for a large size.
 
     ``count``: pages of the document. ``cited``: spans that are marked on the picture; the first is scrolled to.
-    ``found``: spans to frame. ``pin`` is given the words that are to be kept in the notes. ``find`` says on which pages
-    of the document words stand, and ``go`` is given the page to show.
+    ``found``: spans to frame. ``pin`` is called with the words to keep in the notes. ``find`` returns the pages of the
+    document that contain some words, and ``go`` is called with the page to show.
     """
     asked = st.session_state.get(_ASKED, "")
     value = _words(

@@ -1,6 +1,6 @@
 """A conversation for printing or copying, each answer with its citations.
 
-On the screen the quotations stand on the buttons that open their pages.
+On the screen the quotations are on the buttons that open their pages.
 """
 
 from collections.abc import Container, Sequence

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pincite.core.domain.documents import SEEN, Document, PageReceipt, hidden_summary
+from pincite.core.domain.documents import SEEN, Document, HiddenReason, HiddenText, PageReceipt, hidden_summary
 from pincite.core.services.bootstrap import Pincite
 from pincite.core.text.orders import orders_in
 from pincite.pages.components.controls import button, quiet, row
@@ -12,21 +12,41 @@ from pincite.pages.components.facade import pincite
 from pincite.pages.components.page_view import HIDDEN, SET_APART, ShownPage, show_page
 from pincite.pages.components.words import count, escape, in_words, page_name, shorten
 
+_OUTSIDE = "Text outside the page"
+_BEYOND = frozenset({HiddenReason.OUTSIDE, HiddenReason.CLIPPED})
+"""Reasons that printers' marks and cropped pages give, and that say nothing of a wish to hide."""
+_GROUPS = {
+    "Hidden text": (frozenset(HiddenReason) - SEEN - _BEYOND, "visibility_off", HIDDEN),
+    _OUTSIDE: (_BEYOND, "crop", HIDDEN),
+    "Excluded text": (SEEN, "format_strikethrough", SET_APART),
+}
+
 
 def draw_hidden(app: Pincite, document: Document, receipts: Sequence[PageReceipt], slot: str) -> None:
-    """Show the pages with text that nobody sees or that is excluded."""
-    for seen in (False, True):
-        kept = {one.page_index: [item for item in one.hidden if (item.reason in SEEN) is seen] for one in receipts}
+    """Show the pages with text that nobody sees, that lies outside the visible page, or that is excluded."""
+    for group, (reasons, icon, note) in _GROUPS.items():
+        kept = {one.page_index: [item for item in one.hidden if item.reason in reasons] for one in receipts}
         found = [receipt for receipt in receipts if kept[receipt.page_index]]
         if not found:
             continue
-        title, icon = ("Excluded text", "format_strikethrough") if seen else ("Hidden text", "visibility_off")
-        with st.expander(f"{title} on {count(len(found), 'page')}", icon=f":material/{icon}:"):
-            st.caption(SET_APART if seen else HIDDEN)
+        with st.expander(_title(group, [kept[one.page_index] for one in found]), icon=f":material/{icon}:"):
+            st.caption(note)
             for receipt in found[:50]:
                 with row(gap="xsmall"):
-                    _page_button(document, receipt, slot, f"apart_{seen}")
+                    _page_button(document, receipt, slot, group)
                     st.caption(escape(hidden_summary(kept[receipt.page_index])))
+
+
+def _title(group: str, hidden: Sequence[Sequence[HiddenText]]) -> str:
+    """For example "26 pages have text outside the visible page (5 characters each)"."""
+    if group != _OUTSIDE:
+        return f"{group} on {count(len(hidden), 'page')}"
+    lengths = {sum(len(item.text) for item in items) for items in hidden}
+    each = " each" if len(hidden) > 1 else ""
+    amount = f"{count(max(lengths), 'character')}{each}" if len(lengths) == 1 else f"up to {max(lengths):,} characters"
+    return (
+        f"{count(len(hidden), 'page')} {'has' if len(hidden) == 1 else 'have'} text outside the visible page ({amount})"
+    )
 
 
 def _page_button(document: Document, receipt: PageReceipt, slot: str, key: str) -> None:

@@ -12,7 +12,7 @@ from pincite.core.domain.errors import PinciteError
 from pincite.core.domain.search import Mode
 from pincite.core.domain.turns import Session
 from pincite.core.services.bootstrap import Pincite
-from pincite.pages.components.controls import icon_button, quiet, row
+from pincite.pages.components.controls import icon_button, offer_more, quiet, row, shown_of
 from pincite.pages.components.facade import safely
 from pincite.pages.components.words import count, escape, shorten, status_in_words
 
@@ -79,17 +79,18 @@ def draw_sources(app: Pincite, session: Session | None, documents: Sequence[Docu
     here = [document.id for document in documents if document.id in chosen]
     # always the same label: with another one it would close when a source is ticked
     with st.sidebar, st.expander("Sources", expanded=len(documents) <= FEW), st.container(key="sources", gap=None):
-        for document in documents[:MAX_LISTED]:
+        shown = shown_of("sources", MAX_LISTED)
+        for document in documents[:shown]:
             key = f"source_{session_id}_{document.id}"
             st.session_state[key] = not chosen or document.id in chosen
             alone = here == [document.id]
             with row(gap=None, key=f"row_{key}"):
-                st.checkbox(_source(document), key=key, disabled=alone, width="stretch",
+                st.checkbox(_source(document), key=key, width="stretch",
                             on_change=safely, args=(_tick, app, session_id, document.id, every))  # fmt: skip
                 name, icon = ALL_SEARCHED if alone else ONE_SEARCHED
                 icon_button(name, icon, _keep, app, session_id, () if alone else (document.id,), key=f"only_{key}")
-        if len(documents) > MAX_LISTED:
-            st.caption(f"and {len(documents) - MAX_LISTED} more. Choose them above the question box.")
+        if len(documents) > shown:
+            offer_more(f"Show {len(documents) - shown} more", "sources", MAX_LISTED)
 
 
 def _source(document: Document) -> str:
@@ -139,7 +140,7 @@ def _choose(app: Pincite, session_id: str, key: str) -> None:
     stored = app.sessions.get(session_id).document_ids if session_id else chosen_documents(None)
     kept = [id_ for id_ in stored or before if id_ in after or id_ not in before]
     scope = tuple(dict.fromkeys([*kept, *(id_ for id_ in after if id_ not in before)]))
-    # What is gone is let go with the next choice, unless nothing else is left: then empty would mean everything.
+    # Removed documents leave the scope with the next choice, unless it would become empty: that means all documents.
     _keep(app, session_id, tuple(id_ for id_ in scope if id_ in here) or scope)
 
 

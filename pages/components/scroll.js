@@ -38,6 +38,7 @@ export default function ({ data }) {
   if (!pane) return
   pane.release?.()
   const settle = () => {
+    if (!pane.clientWidth) return // hidden: a page takes its place in a narrow window
     makeRoom(pane)
     const last = questions(pane).at(-1)?.className.match(/st-key-question_\w+/)[0] ?? ""
     const waiting = pane.querySelector('[class*="st-key-waiting_"]')?.className.match(/st-key-waiting_(\d+)/)[1]
@@ -55,6 +56,7 @@ export default function ({ data }) {
     if (pane.held) pane.held.until = 0
   }
   const scrolled = () => {
+    if (pane.clientWidth !== width) return // by the browser, as the pane was hidden, shown or resized
     if (pane.shows && Math.abs(pane.scrollTop - pane.put) > 2) moved() // by a screen reader or a search in the page
     if (!(pane.held?.until > Date.now())) hold(pane)
   }
@@ -63,8 +65,11 @@ export default function ({ data }) {
     const part = event.target.closest?.('[class*="st-key-answer_"] .stMarkdownBadge, [class*="st-key-answer_"] button')
     if (part) hold(pane, part)
   }
+  const focused = () => { pane.shows = false } // a press keeps what it holds
   let width = pane.clientWidth
   const sized = new ResizeObserver(() => {
+    if (!pane.clientWidth) return (width = 0)
+    makeRoom(pane)
     if (pane.clientWidth !== width && pane.held?.part?.isConnected)
       pane.scrollTop += pane.held.part.getBoundingClientRect().top - pane.held.top
     width = pane.clientWidth
@@ -72,7 +77,7 @@ export default function ({ data }) {
   })
   const watch = () => { for (const one of [pane, ...pane.children]) sized.observe(one, { box: "border-box" }) }
   const grown = new MutationObserver(() => { watch(); settle() }) // before what changed is painted
-  const heard = { scroll: scrolled, pointerdown: pressed, wheel: moved, touchmove: moved, keydown: moved, focusin: moved }
+  const heard = { scroll: scrolled, pointerdown: pressed, wheel: moved, touchmove: moved, keydown: moved, focusin: focused }
   for (const [event, hear] of Object.entries(heard)) pane.addEventListener(event, hear, { passive: true })
   watch()
   grown.observe(pane, { childList: true, subtree: true })

@@ -106,7 +106,7 @@ def draw_session_menu(app: Pincite, session: Session, turns: Sequence[Turn]) -> 
     with row(key="session_head"):
         st.markdown(f"**{escape(session.title)}**", width="stretch", wrap=False)
         with st.popover("Session menu", icon=":material/more_horiz:", type="tertiary", key="icon_session_menu"):
-            # by its title: once a session is named anew, what stood here before is no wish to name it so again
+            # the key has the title: once a session is renamed, the old text of this field must not rename it back
             key = f"title_{session.id}_{session.title}"
             title = st.text_input("Title", value=session.title, key=key, max_chars=120)
             if title and title.strip() != session.title:

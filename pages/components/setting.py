@@ -1,4 +1,4 @@
-"""One setting as one control, drawn from what core.domain.settings says of it: its kind, range and explanation."""
+"""Draw one setting as one control, from its kind, range and explanation in core.domain.settings."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tables whose selected rows follow their entries when the list changes."""
+"""Draw tables in which the selected rows follow their entries when the list changes."""
 
 from collections.abc import Sequence
 

@@ -36,7 +36,8 @@ WORTH_TELLING_SECONDS = 10
 """Whoever waits that long wants to know that something still happens."""
 
 
-def draw_question(app: Pincite, turn: Turn, document_names: dict[str, str]) -> None:
+def draw_question(app: Pincite, turn: Turn, document_names: dict[str, str], *, scope: bool = True) -> None:
+    """``scope``: say which documents were chosen for it."""
     with st.chat_message("user", avatar=":material/person:"):
         st.markdown(escape_lines(turn.question))
         if turn.plan and turn.plan.standalone_question != turn.plan.question:
@@ -47,18 +48,19 @@ def draw_question(app: Pincite, turn: Turn, document_names: dict[str, str]) -> N
             return  # what it was asked of cannot be read either
         if turn.mode is Mode.CHAT:
             st.caption("Chat only, no documents searched")
-        elif named and (gone or len(named) < len(document_names)):
+        elif named and scope and (gone or len(named) < len(document_names)):
             more = f" and {count(len(named) - 2, 'more document')}" if len(named) > 2 else ""
             since = f"; {gone:,} more since removed" if gone else ""
-            st.caption(f"Documents: {escape(', '.join(named[:2]))}{more}{since}")
+            others = "\n".join(f"- {escape(name)}" for name in named) if more else None
+            st.caption(f"Chosen documents: {escape(', '.join(named[:2]))}{more}{since}", help=others)
         elif gone:
             st.caption(f"Searched {count(gone, 'document')}, since removed")
         if _narrowed(turn) and turn.plan:
             only = ", ".join(document_names.get(id_, "a removed document") for id_ in turn.plan.document_ids[:2])
             more = f" and {len(turn.plan.document_ids) - 2} more" if len(turn.plan.document_ids) > 2 else ""
             everywhere = partial(app.runner.run_again, turn.id, everywhere=True)
-            quiet(f"Only {escape(only)}{more}", "close", everywhere, key=f"only_{turn.id}",
-                  help="Limited to what the question names. Click to search all documents.")  # fmt: skip
+            quiet(f"Only {escape(only)}{more}, named in the question", "close", everywhere, key=f"only_{turn.id}",
+                  help="Search all documents instead")  # fmt: skip
 
 
 def _narrowed(turn: Turn) -> bool:
@@ -91,9 +93,9 @@ def draw_live(snapshot: TurnSnapshot, attempts: int) -> None:
 def draw_answer(
     app: Pincite, turn: Turn, document_names: dict[str, str], slot: str, known: Collection[str] = ()
 ) -> None:
-    """Draw a finished turn: how sure it is, the answer, its sources, and what is to be known of it.
+    """Draw a finished turn: its confidence, the answer, its sources, and its notices.
 
-    Of the notices those that are ``known`` from answers before it are left out where they are about a document.
+    Notices about a document are left out if they are ``known`` from earlier answers.
     """
     turn = app.verdicts.as_current(turn)
     review, own = turn.review, app.verdicts.of_review(turn)

@@ -12,7 +12,7 @@ from pincite.core.domain.errors import DocumentError, PasswordNeededError
 from pincite.core.domain.turns import Session
 from pincite.core.services.bootstrap import Pincite
 from pincite.pages.components.collections import id_for_a_new_session
-from pincite.pages.components.controls import quiet, row
+from pincite.pages.components.controls import offer_more, quiet, row, shown_of
 from pincite.pages.components.facade import errors_shown, safely
 from pincite.pages.components.scope import NEW, chosen_documents
 from pincite.pages.components.words import about, count, escape, in_words
@@ -36,7 +36,8 @@ class Locked:
 class Intake:
     """What became of the files that were dropped, until the user has dealt with it."""
 
-    known: list[Document] = field(default_factory=list)
+    known: list[tuple[str, Document]] = field(default_factory=list)
+    """Names of files that were dropped, with the documents that have their content already."""
     replacing: list[tuple[Document, Document]] = field(default_factory=list)
     """(old, new) documents of one name."""
     locked: list[Locked] = field(default_factory=list)
@@ -107,7 +108,7 @@ def take_in_one(app: Pincite, file: Locked, password: str | None = None) -> Docu
     if file.collection_id:
         app.collections.add(file.collection_id, [outcome.document.id])
     if outcome.known:
-        kept.known.append(outcome.document)
+        kept.known.append((name, outcome.document))
     if outcome.replaces:
         kept.replacing.append((outcome.replaces, outcome.document))
     return outcome.document
@@ -119,8 +120,9 @@ def draw_intake(app: Pincite) -> None:
     for name, reason in kept.refused:
         message = reason if name in reason else f"{name}: {reason}"
         st.error(f"**Not added.** {escape(message)}", icon=":material/error:")
-    for document in kept.known:
-        st.info(f"**{escape(document.name)}** is already here, with the same content.", icon=":material/info:")
+    for name, document in kept.known:
+        here = f" as **{escape(document.name)}**" if name != document.name else ""
+        st.info(f"**{escape(name)}** is already here{here}, with the same content.", icon=":material/info:")
     for old, new in kept.replacing:
         _draw_replacement(app, old, new)
     if kept.refused or kept.known:
@@ -207,9 +209,9 @@ def _watch_jobs(app: Pincite) -> None:
     with row():
         st.caption(f"Reading {count(len(jobs), 'document')}{f' · {about(left)} left' if left >= 1 else ''}")
         with st.popover("Show each", type="tertiary", key="each_job"):
-            _draw_jobs(app, jobs[:MAX_JOBS])
-            if len(jobs) > MAX_JOBS:
-                st.caption(f"and {count(len(jobs) - MAX_JOBS, 'more document')}")
+            _draw_jobs(app, jobs[: shown_of("jobs", MAX_JOBS)])
+            if len(jobs) > shown_of("jobs", MAX_JOBS):
+                offer_more(f"Show {count(len(jobs) - shown_of('jobs', MAX_JOBS), 'more document')}", "jobs", MAX_JOBS)
 
 
 def _draw_jobs(app: Pincite, jobs: Sequence[Job]) -> None:

@@ -1,4 +1,4 @@
-"""An overview says what a document is, quotes its own summary, and outlines it; a named place is quoted whole."""
+"""An overview states what a document is, quotes its own summary, and outlines it; a named place is quoted whole."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What is quoted: a row for itself, a list with what leads to it, each part of a question that asks several things."""
+"""Quoted text: a row alone, a list with the sentence before it, each part of a question that asks several things."""
 
 from dataclasses import replace
 
@@ -40,8 +40,8 @@ def unanswered(question: str, evidence: object) -> Selection:
 
 def test_every_part_has_its_answer_and_all_of_it_one_probability() -> None:
     parts = part_by_part(_pieces(HEIGHT, PRICE))
-    said = " ".join(part.text for part in parts)
-    assert "110 centimetres" in said and "260 euros" in said
+    answer_text = " ".join(part.text for part in parts)
+    assert "110 centimetres" in answer_text and "260 euros" in answer_text
     alone = [part_by_part(_pieces(one, one))[0].probability or 0 for one in (HEIGHT, PRICE)]
     assert parts[0].probability == pytest.approx((alone[0] * alone[1]) ** 0.5)
     assert not any(part.probability for part in parts[1:])
@@ -107,8 +107,8 @@ def test_what_each_of_several_documents_is_asked_needs_two_that_answer(monkeypat
 
 
 def test_figures_that_one_question_finds_in_several_tables_are_as_sure_as_the_least() -> None:
-    said = [AnswerPart(f"Fee: {at}", (1,), PartKind.FIGURE, probability=at / 10, figures=()) for at in (9, 8)]
-    of_one = [AskedPiece(PRICE, (PRICE,), (), (part,)) for part in said]
+    fees = [AnswerPart(f"Fee: {at}", (1,), PartKind.FIGURE, probability=at / 10, figures=()) for at in (9, 8)]
+    of_one = [AskedPiece(PRICE, (PRICE,), (), (part,)) for part in fees]
     assert probability_of(part_by_part(of_one)) == pytest.approx(0.8)
     of_two = [replace(piece, asked=asked) for piece, asked in zip(of_one, (HEIGHT, PRICE), strict=True)]
     assert probability_of(part_by_part(of_two)) == pytest.approx(0.72)
@@ -166,10 +166,10 @@ def test_rows_are_shown_below_the_heads_of_their_table_wherever_those_are() -> N
 
 
 def test_a_number_leads_with_what_is_counted() -> None:
-    told = "The total of 418 euro is to be paid within 14 days of the date of this invoice."
+    sentence = "The total of 418 euro is to be paid within 14 days of the date of this invoice."
     asked = ("Within how many days is the total to be paid?", "What is the total of the invoice?")
-    said = [quotes(question, select(question, [_item(told)]))[0].text for question in asked]
-    assert said[0] == "14 days" and said[1].startswith("418") and "is" not in said[1].split()
+    answers = [quotes(question, select(question, [_item(sentence)]))[0].text for question in asked]
+    assert answers[0] == "14 days" and answers[1].startswith("418") and "is" not in answers[1].split()
 
 
 def test_a_list_is_quoted_whole_with_what_leads_to_it() -> None:
@@ -205,8 +205,8 @@ def test_sentences_of_one_form_are_listed_together_where_several_things_are_aske
 
 
 def test_they_are_of_one_form_where_most_of_each_is_the_same_words() -> None:
-    told = {"cake stall": "Celia Marsh", "tombola": "Rupert Yeo", "pony rides": "Honor Gale"}
-    stalls = [f"The {what} will be looked after by the volunteer {who}." for what, who in told.items()]
+    volunteers = {"cake stall": "Celia Marsh", "tombola": "Rupert Yeo", "pony rides": "Honor Gale"}
+    stalls = [f"The {what} will be looked after by the volunteer {who}." for what, who in volunteers.items()]
     evidence = _wardens(*stalls, "The rooms will be looked after by the caretaker.")
     note, *quoted = quotes("Give me the names of all the volunteers", select("Name all the volunteers", evidence))
     assert note.text.startswith("3 sentences of one form") and [part.text for part in quoted] == stalls
@@ -319,10 +319,10 @@ def test_what_only_looks_like_another_numbered_thing_is_none(text: str, question
 
 
 def test_follow_up_with_words_that_match_something_else_is_never_confident() -> None:
-    told = (
+    text = (
         "From 1 April 2025 the mooring fee for berth 7 rises to EUR 335 per day.\nThe crane is out of service in March."
     )
-    evidence = (_item(told),)
+    evidence = (_item(text),)
     fee = "What is the mooring fee for berth 7?"
     joined = AnswerRequest(
         f"{fee} Since when?", Intent.DOCUMENT_SEARCH, evidence, read_otherwise="Which crane is out of service?"
@@ -337,9 +337,9 @@ def test_follow_up_with_words_that_match_something_else_is_never_confident() -> 
 
 
 def test_a_follow_up_gets_the_sentence_without_a_headline() -> None:
-    told = "From 1 April 2025 the mooring fee for berth 7 rises to EUR 335 per day."
+    sentence = "From 1 April 2025 the mooring fee for berth 7 rises to EUR 335 per day."
     fee = "What is the mooring fee for berth 7?"
-    alone = AnswerRequest(fee, Intent.DOCUMENT_SEARCH, (_item(told),))
+    alone = AnswerRequest(fee, Intent.DOCUMENT_SEARCH, (_item(sentence),))
     joined = replace(alone, question=f"What is the mooring fee? {fee}", read_otherwise=fee)
     headlines = [
         [part.text for part in Quoting().answer(one, lambda: False) if part.kind is PartKind.HEADLINE]
@@ -375,16 +375,19 @@ def test_a_heading_is_no_answer_to_rely_on() -> None:
 
 
 def test_what_a_document_is_called_is_read_before_its_passages() -> None:
-    told = "Rosalind Fitch has led the company since 2021. Piers Dunmow is the finance director."
-    question, item = "Who is the boss of Haldane?", _item(told)
+    text = "Rosalind Fitch has led the company since 2021. Piers Dunmow is the finance director."
+    question, item = "Who is the boss of Haldane?", _item(text)
     alone = select(question, [item])
     named = select(question, [replace(item, called=("Haldane Brooms plc", "Annual Report 2024"))])
     other = select(question, [replace(item, called=("Brackwell Brushes Ltd", "Annual Report 2024"))])
     answer = named.scored[0].answer
-    assert answer and told[answer.start : answer.end] == "Rosalind Fitch"
+    assert answer and text[answer.start : answer.end] == "Rosalind Fitch"
     assert named.right > alone.right and alone.right == other.right
-    said = _item(f"{told} Haldane is in Kelby.")
-    assert select(question, [replace(said, called=("Haldane Brooms plc",))]).right == select(question, [said]).right
+    longer_item = _item(f"{text} Haldane is in Kelby.")
+    assert (
+        select(question, [replace(longer_item, called=("Haldane Brooms plc",))]).right
+        == select(question, [longer_item]).right
+    )
 
 
 def test_list_item_words_are_not_a_heading() -> None:

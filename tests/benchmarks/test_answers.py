@@ -1,4 +1,4 @@
-"""Promise: what is said of answers counts each of them once: right, wrong or declined, with or without warning."""
+"""Promise: the report on answers counts each of them once: right, wrong or declined, with or without warning."""
 
 import json
 from collections.abc import Sequence

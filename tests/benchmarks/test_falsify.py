@@ -1,4 +1,4 @@
-"""True statements are accepted, however they are told; the same with one thing changed are not."""
+"""True statements are accepted, however they are worded; the same statements with one thing changed are not."""
 
 from benchmarks.falsify import measure, samples
 from benchmarks.invented import invented

@@ -1,4 +1,4 @@
-"""Labelled answers are told apart by the judge."""
+"""The judge distinguishes labelled answers."""
 
 import json
 import os

@@ -25,7 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
-@pytest.fixture(scope="module")  # its event loop must not run on beside other tests
+@pytest.fixture(scope="module")  # its event loop must not keep running during other tests
 def browser() -> Iterator[Browser]:
     chromium = shutil.which("chromium")
     if chromium is None:
@@ -59,7 +59,7 @@ def with_model(model: SlowModel) -> dict[str, str]:
 
 @pytest.fixture
 def quoting_app(tmp_path: Path, context: BrowserContext) -> Iterator[str]:
-    """The address of a fresh app without a language model, which the browser was let into."""
+    """Return the address of a fresh app without a language model; the browser has access."""
     with running_app(tmp_path, port=free_port(), environment=environment(PINCITE_ENGINE="quoting")) as app:
         context.request.get(app.entrance)
         yield app.address
@@ -67,7 +67,7 @@ def quoting_app(tmp_path: Path, context: BrowserContext) -> Iterator[str]:
 
 @pytest.fixture
 def slow_app(tmp_path: Path, context: BrowserContext) -> Iterator[tuple[str, SlowModel]]:
-    """The address of a fresh app whose model waits in the middle of its answer; the browser was let into it."""
+    """Yield the address of a fresh app and its model, which waits in mid-answer; the browser has access."""
     with slow_model() as model, running_app(tmp_path, port=free_port(), environment=with_model(model)) as app:
         context.request.get(app.entrance)
         yield app.address, model

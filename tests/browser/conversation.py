@@ -33,8 +33,8 @@ TURNS = (
 HEAD = """# A conversation
 
 Twelve questions and a restart over the three sample documents, in the browser, without a language model, as they came
-out. Nothing was chosen or mended; `python -m tests.browser.conversation` holds it again and writes this page. What
-stands in italics says why a question was asked.
+out. Nothing was chosen or corrected; `python -m tests.browser.conversation` repeats it and writes this page. The text
+in italics explains why a question was asked.
 """
 
 
@@ -57,7 +57,7 @@ def main() -> None:
                     ask(page, question)
                 context.close()
         browser.close()
-        TARGET.write_text("\n".join([HEAD, told(folder)]), encoding="utf-8")
+        TARGET.write_text("\n".join([HEAD, session_as_markdown(folder)]), encoding="utf-8")
 
 
 def fill(folder: Path) -> None:
@@ -77,8 +77,8 @@ def ask(page: Page, question: str) -> None:
     page.wait_for_timeout(SETTLE_MS)
 
 
-def told(folder: Path) -> str:
-    """The session as it is exported, with why each question was asked."""
+def session_as_markdown(folder: Path) -> str:
+    """Return the exported session with the reason for each question."""
     with closing(open_pincite(Settings(data_dir=folder / "data", engine="quoting"))) as pincite:
         [session] = pincite.sessions.list()
         _, *answers = pincite.sessions.export_markdown(session.id).split("\n## ")

@@ -1,4 +1,4 @@
-"""Ten screens as they should look, small and in grey, at two widths and in both themes; run it to make them anew."""
+"""Ten screens as they should look, small and in grey, at two widths and in both themes; run it to make them again."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""A language model server that speaks Ollama's protocol and says its sentence only as fast as the test lets it."""
+"""A language model server that speaks Ollama's protocol and sends its sentence only as fast as the test allows."""
 
 import json
 import threading
@@ -60,7 +60,7 @@ def slow_model() -> Iterator[SlowModel]:
             self.wfile.flush()
 
         def log_message(self, format: str, *values: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

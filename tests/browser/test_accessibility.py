@@ -14,7 +14,7 @@ NOT_OURS = {"exclude": [['[data-testid="stFileUploaderDropzone"]']]}
 """Streamlit gives this one both a name and the role of decoration."""
 
 
-SETTLED = "() => document.getAnimations().every(animation => animation.playState !== 'running')"
+ANIMATIONS_ENDED = "() => document.getAnimations().every(animation => animation.playState !== 'running')"
 """What fades in has come to its end."""
 
 
@@ -24,7 +24,7 @@ def complaints(page: Page) -> Iterator[str]:
         page.set_viewport_size({"width": width, "height": height})
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
-            page.wait_for_function(SETTLED)
+            page.wait_for_function(ANIMATIONS_ENDED)
             for violation in Axe().run(page, context=NOT_OURS).response["violations"]:
                 for node in violation["nodes"]:
                     why = " ".join(node["failureSummary"].split())
@@ -46,7 +46,7 @@ def test_axe_finds_nothing(quoting_app: str, new_page: NewPage) -> None:
         page.set_viewport_size({"width": 1440, "height": 900})
         go_to(page, name)
         expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
-        page.wait_for_function(SETTLED)
+        page.wait_for_function(ANIMATIONS_ENDED)
         found[heading] = list(complaints(page))
-    told = [f"{place}: {complaint}" for place, many in found.items() for complaint in many]
-    assert not told, "\n".join(told)
+    messages = [f"{place}: {complaint}" for place, many in found.items() for complaint in many]
+    assert not messages, "\n".join(messages)

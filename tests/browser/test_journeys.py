@@ -57,7 +57,7 @@ def ask(page: Page, question: str) -> None:
 
 @pytest.mark.behaviour(
     "Memory",
-    "Where a question is read with those before it, “Understood as …” shows how it stands alone, and *Ask on "
+    "If a question is read with those before it, “Understood as …” shows the complete question, and *Ask on "
     "its own* undoes the reading.",
 )
 def test_upload_ask_citation_page_trace_review(quoting_app: str, new_page: NewPage, samples: Path) -> None:

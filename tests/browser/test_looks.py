@@ -1,4 +1,4 @@
-"""No screen looks otherwise than it did when somebody last looked at it and made its picture anew."""
+"""No screen looks different from the last picture of it that a person checked and saved."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def differing(one: Image.Image, other: Image.Image) -> float:
 
 
 def test_every_screen_looks_as_it_should(tmp_path: Path, new_page: NewPage) -> None:
-    """`python -m tests.browser.looks` makes the kept pictures anew; look at them before you commit them."""
+    """`python -m tests.browser.looks` makes the stored pictures again; look at them before you commit them."""
 
     def apart(name: str, look: Image.Image) -> float:
         return differing(look, Image.open(KEPT / f"{name}.png"))

@@ -1,4 +1,4 @@
-"""Notes beside a conversation: pinned from an answer and from a page, written in, taken away, brought back."""
+"""Notes next to a conversation: pinned from an answer and from a page, edited, removed, restored."""
 
 import re
 
@@ -35,9 +35,11 @@ def test_what_is_pinned_is_kept_exported_and_brought_back(quoting_app: str, new_
     expect(page.get_by_role("button", name=f"Notes ({before})")).to_be_visible()
     panel.get_by_role("button", name=re.compile("^Undo: restore")).click()
     expect(more).to_be_visible()
-    told = downloaded(page, panel.get_by_role("button", name="Export as Markdown")).read_text(encoding="utf-8")
-    assert "Ask the *supplier*." in told
-    assert re.search(r"- \[\d\] service-contract\.pdf, page 2: “`?6\.2 The Supplier may also charge", told), told
+    exported = downloaded(page, panel.get_by_role("button", name="Export as Markdown")).read_text(encoding="utf-8")
+    assert "Ask the *supplier*." in exported
+    assert re.search(r"- \[\d\] service-contract\.pdf, page 2: “`?6\.2 The Supplier may also charge", exported), (
+        exported
+    )
     page.reload()
     more.click()
     expect(panel.get_by_label("Your notes (Markdown)")).to_have_value("Ask the *supplier*.")

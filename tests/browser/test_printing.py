@@ -26,9 +26,9 @@ QUESTIONS = (
 )
 AT_REST = """() => {
   const pane = document.querySelector(".st-key-conversation"), at = pane.scrollTop
-  return new Promise((told) => setTimeout(() => told(pane.scrollTop === at), 800))
+  return new Promise((resolve) => setTimeout(() => resolve(pane.scrollTop === at), 800))
 }"""
-"""Printing lays the page out anew, and the conversation scrolls to its end again: a menu opened before goes with it."""
+"""Printing lays the page out again and scrolls the conversation to its end, which closes a menu opened before."""
 NEARLY_BLACK = 40
 """Of 255: thin letters have grey edges alone, where none falls whole upon a point."""
 LAST = "Where are the Client's goods stored at the very end?"

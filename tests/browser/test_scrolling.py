@@ -64,11 +64,13 @@ def test_a_question_is_at_the_top_while_its_answer_grows_and_stays_there(
     assert 0 <= last.evaluate("one => one.getBoundingClientRect().top") - pane <= MARGIN, "as it was left"
 
 
+@pytest.mark.parametrize("width", [1440, 800])
 def test_a_citation_stays_where_it_was_pressed_while_its_page_opens_and_closes(
-    quoting_app: str, new_page: NewPage
+    quoting_app: str, new_page: NewPage, width: int
 ) -> None:
+    """At 800 px the page takes the place of the conversation."""
     page = new_page()
-    page.set_viewport_size({"width": 1440, "height": 900})
+    page.set_viewport_size({"width": width, "height": 900})
     page.goto(quoting_app)
     page.get_by_role("button", name="Try it with the sample contract").click()
     answered(page, 1)
@@ -82,13 +84,15 @@ def test_a_citation_stays_where_it_was_pressed_while_its_page_opens_and_closes(
     page.mouse.wheel(0, -450)
     page.wait_for_timeout(500)
     marks = page.get_by_role("button", name=re.compile(r"^Open service-contract"))
-    mark = next(one for one in marks.all() if (box := one.bounding_box()) and pane["y"] < box["y"] < 700)
+    shown = [one.element_handle() for one in marks.all()]
+    mark = next(one for one in shown if (box := one.bounding_box()) and pane["y"] < box["y"] < 700)
     before = mark.bounding_box()
     mark.click()
     expect(page.locator(".st-key-page_panel img")).to_be_visible()
     page.wait_for_timeout(1_500)
     opened = mark.bounding_box()
-    assert before and opened and abs(opened["y"] - before["y"]) < 30, "it may be on another line of its paragraph"
+    assert before and (opened or width == 800)
+    assert not opened or abs(opened["y"] - before["y"]) < 30, "it may be on another line of its paragraph"
     page.go_back()
     expect(page.locator(".st-key-page_panel")).to_have_count(0)
     page.wait_for_timeout(1_000)

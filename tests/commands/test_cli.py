@@ -102,16 +102,16 @@ def test_a_collection_is_made_by_adding_to_it_and_asked_by_its_name(run: Run, sa
 def test_the_sample_contract_tells_its_late_payment_penalties(run: Run, samples: Path) -> None:
     outcome = run("ask", "--json", "--engine", "quoting", QUESTION, samples / "service-contract.pdf")
     assert outcome.status == 0, outcome
-    told = json.loads(outcome.out)
-    assert list(told) == JSON_KEYS
-    assert "1.5" in told["answer"] and "30 days" in told["answer"]
-    citation, *_ = [citation for citation in told["citations"] if "1.5" in citation["quotation"]]
+    report = json.loads(outcome.out)
+    assert list(report) == JSON_KEYS
+    assert "1.5" in report["answer"] and "30 days" in report["answer"]
+    citation, *_ = [citation for citation in report["citations"] if "1.5" in citation["quotation"]]
     assert (citation["document"], citation["page_index"], citation["page_label"]) == ("service-contract.pdf", 1, "2")
-    assert told["requires_review"] is False
-    assert 0 <= told["confidence"] <= 1
-    walked = [node for node in told["path"] if node != "analyst"]
+    assert report["requires_review"] is False
+    assert 0 <= report["confidence"] <= 1
+    walked = [node for node in report["path"] if node != "analyst"]
     assert walked == ["router", "rewriter", "retriever", "generator", "judge"]
-    assert [step["node"] for step in told["trace"]] == told["path"]
+    assert [step["node"] for step in report["trace"]] == report["path"]
 
 
 def test_options_are_accepted_before_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,10 +138,10 @@ def test_a_question_that_the_documents_do_not_answer_is_flagged_or_declined(run:
     outcome = run(
         "ask", "--json", "--engine", "quoting", "Who won the 1998 football world cup?", samples / "service-contract.pdf"
     )
-    told = json.loads(outcome.out)
-    assert outcome.status == (3 if told["requires_review"] else 0)
-    assert told["citations"] == []
-    assert told["requires_review"] or told["verdict"]["declined"]
+    report = json.loads(outcome.out)
+    assert outcome.status == (3 if report["requires_review"] else 0)
+    assert report["citations"] == []
+    assert report["requires_review"] or report["verdict"]["declined"]
 
 
 @pytest.mark.parametrize("option", ["--document", "--documents"])
@@ -181,8 +181,8 @@ def test_several_documents_are_named_one_by_one(run: Run, samples: Path, tmp_pat
 
 @pytest.mark.behaviour(
     "Filters",
-    "`--company`, `--year` and `--type` narrow `pincite ask`, and a choice that leaves no document says which "
-    "values there are.",
+    "`--company`, `--year` and `--type` narrow `pincite ask`, and a choice that leaves no document lists "
+    "which values there are.",
 )
 def test_documents_are_chosen_by_what_is_known_of_them(run: Run, samples: Path) -> None:
     for name in ("service-contract.pdf", "technical-report.pdf"):
@@ -198,10 +198,10 @@ def test_a_named_session_goes_on_with_its_documents_and_its_memory(run: Run, sam
     run("add", samples / "technical-report.pdf", samples / "service-contract.pdf")
     first = ("--session", "Late fees", "--document", "service-contract.pdf", QUESTION)
     assert run("ask", "--engine", "quoting", *first).status == 0
-    told = json.loads(
+    report = json.loads(
         run("ask", "--json", "--engine", "quoting", "--session", "Late fees", "What did I ask first?").out
     )
-    assert QUESTION in told["answer"] and told["warned"] is False
+    assert QUESTION in report["answer"] and report["warned"] is False
     with closing(open_pincite(Settings(data_dir=tmp_path / "data"))) as pincite:
         [session] = pincite.sessions.list()
         turns = pincite.turns.of_session(session.id)
@@ -253,7 +253,9 @@ def _decide(data_dir: Path, decision: ReviewDecision, final_answer: str = "") ->
         pincite.reviews.decide(turn.id, decision, final_answer=final_answer, reviewer="Ada")
 
 
-@pytest.mark.behaviour("Review", "`pincite check` asks every reviewed question again and says which answers changed.")
+@pytest.mark.behaviour(
+    "Review", "`pincite check` asks every reviewed question again and reports which answers changed."
+)
 def test_check_reports_which_reviewed_answers_changed(run: Run, samples: Path, tmp_path: Path) -> None:
     assert "no reviewed answers" in run("check").out
     run("ask", "--engine", "quoting", QUESTION, samples / "service-contract.pdf")
@@ -395,10 +397,10 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"pincite {__version__}" in out
     for word in ("--port", "--data-dir", "--no-browser", *COMMANDS):
         assert word in out
-    told = " ".join(out.split())
+    help_text = " ".join(out.split())
     for command in cli.pincite.commands.values():
         summary = command.get_short_help_str()
-        assert summary.endswith(".") and not summary.endswith("...") and summary in told
+        assert summary.endswith(".") and not summary.endswith("...") and summary in help_text
 
 
 @pytest.mark.parametrize("command", COMMANDS)

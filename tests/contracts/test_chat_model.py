@@ -1,6 +1,6 @@
-"""What every ChatModel promises: quoting, Ollama, llama.cpp's server, and one that speaks OpenAI's protocol as told.
+"""The contract of every ChatModel: quoting, Ollama, llama.cpp's server, and a scripted server with OpenAI's protocol.
 
-And how the adapters take a server in trouble.
+Also tests how the adapters react to a faulty server.
 """
 
 import json
@@ -47,15 +47,15 @@ def asked(question: str = "What interest do overdue amounts bear?", *items: Evid
     return AnswerRequest(question, Intent.DOCUMENT_SEARCH, items or (evidence(),))
 
 
-def said_by(pieces: Iterator[str | AnswerPart]) -> str:
-    """What an engine says, as people read it."""
+def text_of(pieces: Iterator[str | AnswerPart]) -> str:
+    """Return an engine's text as people read it."""
     return "".join(piece if isinstance(piece, str) else marked_text((piece,)) for piece in pieces)
 
 
 def beginning(model: ChatModel, request: AnswerRequest) -> str:
-    """Its first pieces: a very small model on a busy machine takes minutes for all that it has to say."""
+    """Return the first pieces: a very small model on a busy machine takes minutes for its whole answer."""
     pieces = model.answer(request, never)
-    return said_by(islice(pieces, 12))
+    return text_of(islice(pieces, 12))
 
 
 def never() -> bool:
@@ -71,7 +71,7 @@ def llama() -> Iterator[str]:
 
 
 @pytest.fixture
-def stand_in() -> Iterator[Script]:
+def openai_server() -> Iterator[Script]:
     with fake_openai_server(Script()) as script:
         yield script
 
@@ -81,7 +81,7 @@ def model(request: pytest.FixtureRequest) -> ChatModel:
     if request.param == "quoting":
         return Quoting()
     if request.param == "openai":
-        return OpenAiChat(request.getfixturevalue("stand_in").address, "m")
+        return OpenAiChat(request.getfixturevalue("openai_server").address, "m")
     if request.param == "llama.cpp":
         return OpenAiChat(request.getfixturevalue("llama"), "smollm2")
     try:
@@ -96,7 +96,7 @@ def test_it_streams_an_answer_in_pieces(model: ChatModel) -> None:
 
 
 def test_it_writes_nothing_once_stopped(model: ChatModel) -> None:
-    assert said_by(model.answer(asked(), lambda: True)) == ""
+    assert text_of(model.answer(asked(), lambda: True)) == ""
 
 
 def test_it_answers_small_talk_without_evidence(model: ChatModel) -> None:
@@ -165,7 +165,7 @@ def test_quoting_reports_when_nothing_fits() -> None:
 def test_quoting_takes_a_table_row_that_holds_the_figure() -> None:
     table = "Revenue by segment, in millions\nSegment    2022    2023\nTurbines    41.5    47.9\nPumps    12.0    11.2"
     request = asked("What was the revenue of turbines in 2023?", evidence(table))
-    assert "Turbines 41.5 47.9" in said_by(Quoting().answer(request, never))
+    assert "Turbines 41.5 47.9" in text_of(Quoting().answer(request, never))
 
 
 def test_the_nearer_the_evidence_the_likelier_it_answers() -> None:
@@ -177,10 +177,10 @@ def test_the_nearer_the_evidence_the_likelier_it_answers() -> None:
 
 
 def test_quoting_reports_that_no_language_model_is_connected() -> None:
-    answer = said_by(Quoting().answer(AnswerRequest("What can you do?", Intent.CHAT), never))
+    answer = text_of(Quoting().answer(AnswerRequest("What can you do?", Intent.CHAT), never))
     assert "No language model is connected" in answer
     thanks = AnswerRequest("Thanks a lot!", Intent.CHAT, library_is_empty=False)
-    assert said_by(Quoting().answer(thanks, never)).startswith("You're welcome")
+    assert text_of(Quoting().answer(thanks, never)).startswith("You're welcome")
 
 
 # ------------------------------------------------------------ the prompt
@@ -231,7 +231,7 @@ def test_table_figures_are_sent_with_sources_and_cannot_forge_any() -> None:
 
 @pytest.fixture
 def troubled() -> Iterator[Callable[..., str]]:
-    """Start a server that speaks Ollama's protocol and ends each reply as told; returns its address."""
+    """Start a server that speaks Ollama's protocol and ends each reply as requested; returns its address."""
     servers: list[ThreadingHTTPServer] = []
 
     def start(chat: list[bytes], *, status: int = 200, context: int = 2048) -> str:
@@ -264,26 +264,26 @@ def troubled() -> Iterator[Callable[..., str]]:
         server.server_close()
 
 
-def said(text: str, *, done: bool = False, **more: object) -> bytes:
+def reply_line(text: str, *, done: bool = False, **more: object) -> bytes:
     reply = {"model": "m", "message": {"role": "assistant", "content": text}, "done": done, **more}
     return json.dumps(reply).encode()
 
 
 def test_a_server_that_is_not_there_is_named() -> None:
     with pytest.raises(ModelUnavailableError, match=r"127\.0\.0\.1:9 does not answer") as caught:
-        said_by(OllamaChat("http://127.0.0.1:9", "m").answer(asked(), never))
+        text_of(OllamaChat("http://127.0.0.1:9", "m").answer(asked(), never))
     assert "quoting" in caught.value.hint
 
 
 def test_a_server_lost_in_mid_answer_interrupts(troubled: Callable[..., str]) -> None:
-    pieces = OllamaChat(troubled([said("The rate")]), "m").answer(asked(), never)
+    pieces = OllamaChat(troubled([reply_line("The rate")]), "m").answer(asked(), never)
     assert next(pieces) == "The rate"
     with pytest.raises(ModelInterruptedError, match="middle of the answer"):
         next(pieces)
 
 
 def test_a_broken_stream_interrupts(troubled: Callable[..., str]) -> None:
-    pieces = OllamaChat(troubled([said("The rate"), b'{"mess']), "m").answer(asked(), never)
+    pieces = OllamaChat(troubled([reply_line("The rate"), b'{"mess']), "m").answer(asked(), never)
     assert next(pieces) == "The rate"
     with pytest.raises(ModelInterruptedError):
         next(pieces)
@@ -292,22 +292,22 @@ def test_a_broken_stream_interrupts(troubled: Callable[..., str]) -> None:
 def test_a_missing_model_is_named(troubled: Callable[..., str]) -> None:
     host = troubled([json.dumps({"error": "model 'm' not found"}).encode()], status=404)
     with pytest.raises(ModelUnavailableError, match="no model called m"):
-        said_by(OllamaChat(host, "m").answer(asked(), never))
+        text_of(OllamaChat(host, "m").answer(asked(), never))
 
 
 def test_prompt_truncated_by_the_server_is_reported(troubled: Callable[..., str]) -> None:
-    model = OllamaChat(troubled([said("Yes."), said("", done=True, prompt_eval_count=2048)]), "m")
-    assert said_by(model.answer(asked(), never)) == "Yes."
+    model = OllamaChat(troubled([reply_line("Yes."), reply_line("", done=True, prompt_eval_count=2048)]), "m")
+    assert text_of(model.answer(asked(), never)) == "Yes."
     assert any("could not read all of the evidence" in notice for notice in model.notices)
 
 
 def test_the_slower_a_server_reads_the_less_evidence_it_is_sent(troubled: Callable[..., str]) -> None:
     lengths = []
     for seconds in (100, 10, 1):
-        done = said("", done=True, prompt_eval_count=1000, prompt_eval_duration=seconds * 10**9)
-        model = OllamaChat(troubled([said("Yes."), done], context=8192), "m")
+        done = reply_line("", done=True, prompt_eval_count=1000, prompt_eval_duration=seconds * 10**9)
+        model = OllamaChat(troubled([reply_line("Yes."), done], context=8192), "m")
         before = model.readable_characters
-        said_by(model.answer(asked(), never))
+        text_of(model.answer(asked(), never))
         lengths.append(OllamaChat(model.host, "m").readable_characters)
         assert model.usage is not None and model.usage.prompt_tokens == 1000
         assert before <= model.context_characters
@@ -315,19 +315,19 @@ def test_the_slower_a_server_reads_the_less_evidence_it_is_sent(troubled: Callab
     assert lengths[0] >= 1_000, "too little shows a model nothing"
 
 
-def test_what_is_asked_of_an_answer_continues_its_conversation(stand_in: Script) -> None:
-    model = openai_model(stand_in)
+def test_what_is_asked_of_an_answer_continues_its_conversation(openai_server: Script) -> None:
+    model = openai_model(openai_server)
     assert model.of_last_answer("Is it right?", SCHEMA) is None, "it has not answered yet"
-    said_by(model.answer(asked(), never))
+    text_of(model.answer(asked(), never))
     assert model.of_last_answer("Is it right?", SCHEMA) == {"colour": "red"}
-    first, second = [body["messages"] for path, _, body in stand_in.seen if path == "/v1/chat/completions"]
+    first, second = [body["messages"] for path, _, body in openai_server.seen if path == "/v1/chat/completions"]
     assert second[: len(first)] == first, "what the server has read it need not read again"
     assert [message["content"] for message in second[len(first) :]] == ["The rate is 1.5 % [1].", "Is it right?"]
 
 
 @pytest.mark.parametrize("content", ["", "not json", "[1]", '{"color": "red"}'])
 def test_a_structured_reply_that_does_not_fit_is_none(troubled: Callable[..., str], content: str) -> None:
-    assert OllamaChat(troubled([said(content, done=True)]), "m").structured("JSON", "?", SCHEMA) is None
+    assert OllamaChat(troubled([reply_line(content, done=True)]), "m").structured("JSON", "?", SCHEMA) is None
 
 
 def test_auto_falls_back_to_quoting_without_a_server(settings: Settings) -> None:
@@ -353,22 +353,22 @@ def openai_model(script: Script, *, key: str = "") -> OpenAiChat:
     return OpenAiChat(script.address, "m", key=key)
 
 
-def test_a_key_is_sent_and_nothing_tells_of_the_machine(stand_in: Script) -> None:
-    said_by(openai_model(stand_in, key="sk-secret").answer(asked(), never))
-    said_by(openai_model(stand_in).answer(asked(), never))
-    with_key, without = [headers for path, headers, _ in stand_in.seen if path == "/v1/chat/completions"]
+def test_a_key_is_sent_and_nothing_tells_of_the_machine(openai_server: Script) -> None:
+    text_of(openai_model(openai_server, key="sk-secret").answer(asked(), never))
+    text_of(openai_model(openai_server).answer(asked(), never))
+    with_key, without = [headers for path, headers, _ in openai_server.seen if path == "/v1/chat/completions"]
     assert with_key["authorization"] == "Bearer sk-secret" and "authorization" not in without
     assert not [name for name in with_key if name.startswith(("x-stainless", "openai-"))]
 
 
 def test_a_key_never_goes_over_an_open_line_to_another_machine() -> None:
     with pytest.raises(ModelUnavailableError, match="begin with https") as caught:
-        said_by(OpenAiChat("http://models.example:8000/v1", "m", key="sk-secret").answer(asked(), never))
+        text_of(OpenAiChat("http://models.example:8000/v1", "m", key="sk-secret").answer(asked(), never))
     assert "sk-secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("status", "told", "remedy"),
+    ("status", "message", "remedy"),
     [
         (401, "Incorrect API key provided: sk-secret", "Check the key"),
         (429, "Rate limit reached", "wait a minute"),
@@ -378,78 +378,78 @@ def test_a_key_never_goes_over_an_open_line_to_another_machine() -> None:
     ],
 )
 def test_every_refusal_states_a_remedy_and_reveals_no_key(
-    stand_in: Script, status: int, told: str, remedy: str
+    openai_server: Script, status: int, message: str, remedy: str
 ) -> None:
-    stand_in.status, stand_in.error = status, {"message": told}
+    openai_server.status, openai_server.error = status, {"message": message}
     with pytest.raises(ModelUnavailableError) as caught:
-        said_by(openai_model(stand_in, key="sk-secret").answer(asked(), never))
+        text_of(openai_model(openai_server, key="sk-secret").answer(asked(), never))
     assert remedy in caught.value.hint and "quoting" in caught.value.hint
     assert "sk-secret" not in str(caught.value)
-    assert openai_model(stand_in).structured("JSON", "?", SCHEMA) is None
+    assert openai_model(openai_server).structured("JSON", "?", SCHEMA) is None
 
 
-def test_a_stream_that_ends_without_an_end_interrupts(stand_in: Script) -> None:
-    stand_in.finish = None
-    pieces = openai_model(stand_in).answer(asked(), never)
+def test_a_stream_that_ends_without_an_end_interrupts(openai_server: Script) -> None:
+    openai_server.finish = None
+    pieces = openai_model(openai_server).answer(asked(), never)
     assert next(pieces) == "The rate is "
     with pytest.raises(ModelInterruptedError, match="middle of the answer"):
         list(pieces)
 
 
-def test_a_stop_lets_the_server_go_at_once(stand_in: Script) -> None:
-    stand_in.gate, stop = threading.Event(), threading.Event()
-    pieces = openai_model(stand_in).answer(asked(), stop.is_set)
+def test_a_stop_lets_the_server_go_at_once(openai_server: Script) -> None:
+    openai_server.gate, stop = threading.Event(), threading.Event()
+    pieces = openai_model(openai_server).answer(asked(), stop.is_set)
     assert next(pieces) == "The rate is "
     stop.set()
-    assert list(pieces) == [] and stand_in.hung_up.wait(300), "the server still works"
+    assert list(pieces) == [] and openai_server.hung_up.wait(300), "the server still works"
 
 
-def test_what_a_server_counts_tells_that_it_cut_the_prompt(stand_in: Script) -> None:
-    stand_in.prompt_tokens = 4096
-    model = openai_model(stand_in)
-    assert said_by(model.answer(asked(), never)) == "The rate is 1.5 % [1]."
+def test_what_a_server_counts_tells_that_it_cut_the_prompt(openai_server: Script) -> None:
+    openai_server.prompt_tokens = 4096
+    model = openai_model(openai_server)
+    assert text_of(model.answer(asked(), never)) == "The rate is 1.5 % [1]."
     assert any("could not read all of the evidence" in notice for notice in model.notices)
-    stand_in.prompt_tokens, stand_in.finish = 300, "length"
-    said_by(model.answer(asked(), never))
+    openai_server.prompt_tokens, openai_server.finish = 300, "length"
+    text_of(model.answer(asked(), never))
     assert model.notices == ("The answer of m reached its length limit and was cut off.",)
 
 
-def test_thoughts_are_separate_from_the_answer(stand_in: Script) -> None:
-    stand_in.thoughts = ("Interest? ", "1.5 %, I think.")
-    reply = said_by(openai_model(stand_in).answer(asked(), never))
+def test_thoughts_are_separate_from_the_answer(openai_server: Script) -> None:
+    openai_server.thoughts = ("Interest? ", "1.5 %, I think.")
+    reply = text_of(openai_model(openai_server).answer(asked(), never))
     assert split_thinking(reply) == ("Interest? 1.5 %, I think.", "The rate is 1.5 % [1].")
 
 
 def test_ollama_thoughts_are_separate_from_the_answer(troubled: Callable[..., str]) -> None:
     thought = {"model": "m", "message": {"role": "assistant", "content": "", "thinking": "Hm. "}, "done": False}
-    lines = [json.dumps(thought).encode(), said("1.5 %."), said("", done=True)]
-    reply = said_by(OllamaChat(troubled(lines), "m").answer(asked(), never))
+    lines = [json.dumps(thought).encode(), reply_line("1.5 %."), reply_line("", done=True)]
+    reply = text_of(OllamaChat(troubled(lines), "m").answer(asked(), never))
     assert split_thinking(reply) == ("Hm.", "1.5 %.")
 
 
 @pytest.mark.parametrize("loop", ["The rate is 1.5 % [1]. ", "a ", "Fees are due. Interest is due. Rent is due. "])
-def test_an_answer_that_runs_away_is_ended(stand_in: Script, loop: str) -> None:
-    stand_in.pieces = ["It says: ", *[loop] * 2_000]
-    model = openai_model(stand_in)
-    assert len(said_by(model.answer(asked(), never))) < 600
+def test_an_answer_that_runs_away_is_ended(openai_server: Script, loop: str) -> None:
+    openai_server.pieces = ["It says: ", *[loop] * 2_000]
+    model = openai_model(openai_server)
+    assert len(text_of(model.answer(asked(), never))) < 600
     assert "repeat itself" in model.notices[0]
 
 
-def test_a_long_table_does_not_run_away(stand_in: Script) -> None:
-    stand_in.pieces = [f"- Berth {number}: {number * 37} tonnes [1]\n" for number in range(60)]
-    model = openai_model(stand_in)
-    assert said_by(model.answer(asked(), never)) == "".join(stand_in.pieces) and model.notices == ()
+def test_a_long_table_does_not_run_away(openai_server: Script) -> None:
+    openai_server.pieces = [f"- Berth {number}: {number * 37} tonnes [1]\n" for number in range(60)]
+    model = openai_model(openai_server)
+    assert text_of(model.answer(asked(), never)) == "".join(openai_server.pieces) and model.notices == ()
 
 
-def test_a_model_with_a_temperature_of_its_own_is_asked_in_its_words(stand_in: Script) -> None:
-    stand_in.refuses = lambda asked: "temperature" in asked or "max_tokens" in asked
-    assert said_by(openai_model(stand_in).answer(asked(), never)) == "The rate is 1.5 % [1]."
+def test_a_model_with_a_temperature_of_its_own_is_asked_in_its_words(openai_server: Script) -> None:
+    openai_server.refuses = lambda asked: "temperature" in asked or "max_tokens" in asked
+    assert text_of(openai_model(openai_server).answer(asked(), never)) == "The rate is 1.5 % [1]."
 
 
 @pytest.mark.parametrize("wrapped", ["```json\n{}\n```", "Here it is: {}", "<think>{{?}}</think>{}", "{}"])
-def test_json_is_found_in_any_surrounding_text(stand_in: Script, wrapped: str) -> None:
-    stand_in.reply = wrapped.format('{"colour": "blue"}')
-    assert openai_model(stand_in).structured("JSON", "?", SCHEMA) == {"colour": "blue"}
+def test_json_is_found_in_any_surrounding_text(openai_server: Script, wrapped: str) -> None:
+    openai_server.reply = wrapped.format('{"colour": "blue"}')
+    assert openai_model(openai_server).structured("JSON", "?", SCHEMA) == {"colour": "blue"}
 
 
 @pytest.mark.parametrize(
@@ -461,9 +461,9 @@ def test_json_is_found_in_any_surrounding_text(stand_in: Script, wrapped: str) -
         ({"id": "m", "context_length": 200_000}, 8192),
     ],
 )
-def test_context_size_is_taken_from_the_server(stand_in: Script, model: dict[str, object], tokens: int) -> None:
-    stand_in.model = model
-    assert openai_model(stand_in).context_tokens == tokens
+def test_context_size_is_taken_from_the_server(openai_server: Script, model: dict[str, object], tokens: int) -> None:
+    openai_server.model = model
+    assert openai_model(openai_server).context_tokens == tokens
 
 
 @pytest.mark.parametrize(

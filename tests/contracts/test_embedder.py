@@ -38,7 +38,7 @@ def ollama_has(model: str) -> bool:
 
 @pytest.fixture(scope="module", params=["minilm", "e5", "ollama:all-minilm", "openai:all-minilm"])
 def embedder(request: pytest.FixtureRequest) -> Embedder:
-    """The last one is Ollama's too, which speaks OpenAI's protocol beside its own."""
+    """Return each embedder; the last one is Ollama too, which speaks OpenAI's protocol as well as its own."""
     if request.param.endswith(":all-minilm") and not ollama_has("all-minilm"):
         pytest.skip("no Ollama server with all-minilm")
     return make_embedder(request.param, Settings(data_dir=Path("unused"), openai_address=f"{host_of('')}/v1"))

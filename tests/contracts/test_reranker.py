@@ -184,9 +184,9 @@ def test_weights_are_fetched_whole_or_not_at_all(tmp_path: Path) -> None:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     source = f"http://127.0.0.1:{server.server_address[1]}/{{}}.zip"
     try:
-        told: list[float] = []
-        download(tmp_path / "models", source=source, progress=told.append)
-        assert is_cached(tmp_path / "models") and told[-1] == 1.0
+        fractions: list[float] = []
+        download(tmp_path / "models", source=source, progress=fractions.append)
+        assert is_cached(tmp_path / "models") and fractions[-1] == 1.0
         for model in ("broken", "missing"):
             with pytest.raises(ModelUnavailableError, match="could not be downloaded"):
                 download(tmp_path / "models", model=model, source=source)

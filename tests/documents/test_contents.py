@@ -1,4 +1,4 @@
-"""A table of contents is told by its lines alone, and what looks like one and is a table of figures stays one."""
+"""A table of contents is recognised by its lines alone; a table of figures that looks like one stays one."""
 
 import pytest
 

@@ -14,7 +14,7 @@ from tests.support.hidden_pdfs import ATTACKS, HONEST, Made, attacks, honest
 
 Read = Callable[[Made], Page]
 ONLY_READ_BACK = "changed character map"
-"""Print that is seen, but says something else."""
+"""Visible print with a different text."""
 
 
 @pytest.fixture(scope="module")
@@ -38,17 +38,17 @@ HIDDEN = [made for made in attacks(2 * len(ATTACKS)) if made.kind != ONLY_READ_B
 @pytest.mark.parametrize("made", HIDDEN, ids=lambda made: made.kind)
 def test_what_nobody_sees_is_kept_apart(read: Read, made: Made) -> None:
     page = read(made)
-    assert made.told not in page.text
-    assert not [word for word in made.told.split() if word.replace(",", "").isdigit() and word in page.text]
+    assert made.text not in page.text
+    assert not [word for word in made.text.split() if word.replace(",", "").isdigit() and word in page.text]
     kept = "".join(item.text for item in page.hidden)
-    assert made.told.split("EUR ")[1].split()[0] in kept
+    assert made.text.split("EUR ")[1].split()[0] in kept
 
 
 @pytest.mark.parametrize("made", list(honest(2 * len(HONEST))), ids=lambda made: made.kind)
 def test_what_only_looks_odd_is_read_as_it_was(read: Read, made: Made) -> None:
     page = read(made)
     assert page.status is PageStatus.TEXT
-    assert set(made.told.split()) <= set(page.text.split())
+    assert set(made.text.split()) <= set(page.text.split())
     assert page.hidden == ()
 
 
@@ -59,7 +59,7 @@ def test_print_behind_more_drawings_than_are_looked_at_is_seen(read: Read) -> No
     for number in range(MAX_OBJECTS + 10):
         document.rect(10 + number % 180, 10 + number // 180, 0.4, 0.4)
     document.text(20, 200, "The fee is EUR 4,250.")
-    page = read(Made(kind="map", content=bytes(document.output()), told="The fee is EUR 4,250.", question=""))
+    page = read(Made(kind="map", content=bytes(document.output()), text="The fee is EUR 4,250.", question=""))
     assert "The fee is EUR 4,250." in page.text and page.hidden == ()
 
 

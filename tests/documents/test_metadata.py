@@ -1,4 +1,4 @@
-"""What is said about a document names its source, and nothing is said that nothing supports."""
+"""Metadata of a document names its source, and no value is given without support."""
 
 from dataclasses import replace
 
@@ -101,8 +101,8 @@ def test_languages_are_distinguished(text: str, language: str | None) -> None:
 
 
 def test_a_document_is_called_by_its_company_and_title_but_a_contract_by_neither_of_its_parties() -> None:
-    told = {"title": "Annual Report 2024", "company": "Haldane Brooms plc", "document type": "annual report"}
-    fields = [MetadataField(name, value, MetadataSource.PDF) for name, value in told.items()]
+    metadata = {"title": "Annual Report 2024", "company": "Haldane Brooms plc", "document type": "annual report"}
+    fields = [MetadataField(name, value, MetadataSource.PDF) for name, value in metadata.items()]
     report = Document("id", "haldane_report.pdf", 1, 1, 1, "", DocumentStatus.READY, metadata=tuple(fields))
     assert report.called == ("Haldane Brooms plc", "Annual Report 2024", "haldane report")
     contract = MetadataField("document type", CONTRACT, MetadataSource.PDF)

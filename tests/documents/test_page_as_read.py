@@ -159,7 +159,7 @@ def test_what_is_struck_out_is_kept_apart(tmp_path: Path, noun: str, way: str) -
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "expected"),
     [
         (("The board calls the harvest the price-", "determining factor of the trade."), "price-determining factor"),
         (("The lacquer contains small amounts of n-", "decanal and smells of oranges."), "n-decanal and smells"),
@@ -176,12 +176,12 @@ def test_what_is_struck_out_is_kept_apart(tmp_path: Path, noun: str, way: str) -
     ],
 )
 def test_a_hyphen_at_a_lines_end_goes_only_where_the_word_is_known_without_it(
-    tmp_path: Path, lines: Sequence[str], said: str
+    tmp_path: Path, lines: Sequence[str], expected: str
 ) -> None:
     sheet = Sheet()
     for line in lines:
         sheet.line(line)
-    assert said in " ".join(sheet.read(tmp_path).text.split())
+    assert expected in " ".join(sheet.read(tmp_path).text.split())
 
 
 def test_halves_that_are_better_known_as_one_word_belong_together() -> None:
@@ -285,15 +285,15 @@ def test_three_columns_drawn_row_by_row_are_read_one_after_the_other(tmp_path: P
 
 def test_columns_with_slightly_uneven_line_starts_are_read_one_after_the_other(tmp_path: Path) -> None:
     sheet = Sheet()
-    told = [f"{one} {two}" for one, two in (PARAGRAPHS[:2], (PARAGRAPHS[2], PARAGRAPHS[0]))]
-    columns = [simpleSplit(text, "Helvetica", 9, 200) for text in told]
+    texts = [f"{one} {two}" for one, two in (PARAGRAPHS[:2], (PARAGRAPHS[2], PARAGRAPHS[0]))]
+    columns = [simpleSplit(text, "Helvetica", 9, 200) for text in texts]
     for row in range(max(map(len, columns))):
         sheet.y -= LEADING
         for number, column in enumerate(columns):
             if row < len(column):
                 sheet.more(column[row], 40 + 260 * number + (0, -3.5, 0, 0.7)[row % 4], size=9)
     text = sheet.read(tmp_path).text
-    assert all(one in " ".join(text.split()) for one in told)
+    assert all(one in " ".join(text.split()) for one in texts)
 
 
 def test_every_fifth_line_number_at_the_right_is_found_despite_an_outdented_heading(tmp_path: Path) -> None:

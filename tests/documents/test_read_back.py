@@ -1,4 +1,4 @@
-"""What a file says is held against what its page shows, and nothing stays supported by words that nobody sees."""
+"""A file's text is compared with what its page shows, and nothing stays supported by words that nobody sees."""
 
 import io
 from collections.abc import Callable
@@ -31,8 +31,8 @@ def seen_in(made: Made, reader: ProcessReader, folder: Path) -> ReadBack:
     path = folder / "made.pdf"
     path.write_bytes(made.content)
     page = next(iter(reader.read(path, [0])))
-    start = page.text.index(made.told)
-    return read_back(page, start, start + len(made.told), lambda boxes: reader.lines(path, 0, boxes))
+    start = page.text.index(made.text)
+    return read_back(page, start, start + len(made.text), lambda boxes: reader.lines(path, 0, boxes))
 
 
 def test_a_changed_character_map_is_seen_through(reader: ProcessReader, tmp_path: Path) -> None:
@@ -116,8 +116,8 @@ def test_every_word_file_block_is_in_its_xml_text(reader: ProcessReader, tmp_pat
 def test_what_a_word_file_does_not_say_differs_from_it(
     ours: str, theirs: str, reader: ProcessReader, tmp_path: Path
 ) -> None:
-    said = "The rent of EUR 950 is due monthly."
-    page, own_text = of_word(lambda document: document.add_paragraph(said), reader, tmp_path)
+    sentence = "The rent of EUR 950 is due monthly."
+    page, own_text = of_word(lambda document: document.add_paragraph(sentence), reader, tmp_path)
     assert compare_with_own_text(page, 0, len(page.text), OwnText(own_text)).likeness is Likeness.AGREES
     changed = [line.replace(ours, theirs) for line in own_text]
     seen = compare_with_own_text(page, 0, len(page.text), OwnText(changed))
@@ -142,7 +142,7 @@ def test_a_pdf_that_calls_itself_a_word_file_is_still_compared_with_its_picture(
     made = next(iter(changed_maps(1)))
     writer = PdfWriter(clone_from=io.BytesIO(made.content))
     writer.metadata = {"/Producer": PRODUCER}
-    attach([Paragraph((Run(made.told),))], writer)
+    attach([Paragraph((Run(made.text),))], writer)
     writer.write(tmp_path / "offer.pdf")
     app = open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting"))
     try:

@@ -62,7 +62,7 @@ def test_words_are_spans_of_the_text_and_lie_on_the_page(reader: ProcessReader, 
 
 
 @pytest.mark.parametrize(
-    ("content", "error", "says"),
+    ("content", "error", "reason"),
     [
         (b"", EmptyFileError, "is empty"),
         (b"PK\x03\x04 this is a word processor's file", NotAPdfError, "is neither a PDF nor a Word file"),
@@ -71,11 +71,11 @@ def test_words_are_spans_of_the_text_and_lie_on_the_page(reader: ProcessReader, 
     ],
 )
 def test_unreadable_file_is_reported_with_the_reason(
-    reader: ProcessReader, tmp_path: Path, content: bytes, error: type[DocumentError], says: str
+    reader: ProcessReader, tmp_path: Path, content: bytes, error: type[DocumentError], reason: str
 ) -> None:
     with pytest.raises(error) as raised:
         reader.open(_file(tmp_path, content, "letter.pdf"))
-    assert f"letter.pdf {says}" in str(raised.value)
+    assert f"letter.pdf {reason}" in str(raised.value)
     assert raised.value.hint
 
 

@@ -23,7 +23,7 @@ def test_a_scanned_page_is_recognised_with_places(reader: ProcessReader, tmp_pat
 
 
 def test_a_page_is_recognised_after_lines_of_another_were_read_back(reader: ProcessReader, tmp_path: Path) -> None:
-    """RapidOCR keeps what one call asked for: told not to look for lines, it looked for none on any later page."""
+    """RapidOCR keeps the options of a call: after one without line detection, it found no lines on any later page."""
     path, told = tmp_path / "scan.pdf", tmp_path / "told.pdf"
     path.write_bytes(pdfs.scanned(TEXT))
     told.write_bytes(pdfs.prose(["The penalty is 1.5 percent."]))

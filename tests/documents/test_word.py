@@ -1,4 +1,4 @@
-"""Word files become pages that say what Word shows: clause numbers, tables, footnotes, its pages, no deleted words."""
+"""Word files become pages with the text Word shows: clause numbers, tables, footnotes, its pages, no deleted words."""
 
 from collections.abc import Callable
 from pathlib import Path

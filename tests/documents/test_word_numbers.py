@@ -1,4 +1,4 @@
-"""Word's numbers begin anew where the file says so: after a higher number, after that of one level alone, or never."""
+"""Word's numbers restart where the file requires it: after a higher number, after that of one level alone, or never."""
 
 import pytest
 from docx.oxml import parse_xml

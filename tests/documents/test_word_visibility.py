@@ -216,5 +216,5 @@ def test_a_sentence_is_read_if_word_shows_it(made: Made, seen: bool, reader: Pro
     path.write_bytes(made.content)
     reader.save_as_pdf(path, "", target)
     page = next(iter(reader.read(target, [0])))
-    assert (made.told in " ".join(page.text.split())) is seen, made.kind
+    assert (made.text in " ".join(page.text.split())) is seen, made.kind
     assert not (seen and page.hidden)

@@ -31,7 +31,7 @@ def test_a_long_heading_path_does_not_push_out_the_passage() -> None:
     assert one @ same > two @ same
 
 
-def test_the_heads_of_a_table_leave_room_for_the_headings_above_it() -> None:
+def test_table_heads_leave_room_for_the_headings_above_them() -> None:
     text = embedded_text(passage("Annual report", "Notes", "Segment table", "Revenue 2021 2020 " * 17))
     assert text.startswith("Annual report\nNotes\nSegment table\nRevenue 2021") and len(text) < 320 + len(TEXT)
 

@@ -1,6 +1,6 @@
 """Promises of the settings: where a value comes from, what is refused, and that the documentation lists them all.
 
-``python -m tests.test_settings`` writes the table of docs/settings.md anew.
+``python -m tests.test_settings`` writes the table of docs/settings.md again.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Promise: an evidence binder holds the cited pages with what is quoted marked, and nothing in it changes unnoticed."""
+"""Promise: an evidence binder contains the cited pages with quotations marked; no change to it goes unnoticed."""
 
 import io
 import json
@@ -38,12 +38,12 @@ def test_the_quoted_words_lie_under_the_highlights_of_the_copied_page(pincite: P
     content = pincite.exports.of_turn(turn.id)
     binder = PdfReader(io.BytesIO(content))
     assert QUESTION in binder.pages[0].extract_text()
-    told = from_manifest(binder.attachments[MANIFEST][0]).answers[0]
-    assert turn.verdict and (told.question, told.confidence) == (QUESTION, turn.verdict.confidence)
+    answer = from_manifest(binder.attachments[MANIFEST][0]).answers[0]
+    assert turn.verdict and (answer.question, answer.confidence) == (QUESTION, turn.verdict.confidence)
     seen = pypdfium2.PdfDocument(content)
-    notes = [note.get_object() for note in binder.pages[told.citations[0].binder_page_index or 0].get("/Annots", ())]
+    notes = [note.get_object() for note in binder.pages[answer.citations[0].binder_page_index or 0].get("/Annots", ())]
     assert len(notes) == len({(place.start, place.end) for place in turn.citations})
-    for place, note in zip(told.citations, notes, strict=True):
+    for place, note in zip(answer.citations, notes, strict=True):
         text = seen[place.binder_page_index].get_textpage()
         quads = [float(value) for value in note["/QuadPoints"]]
         lines = [
@@ -81,10 +81,10 @@ def test_resealed_binder_is_detected_from_its_sources(
     pincite: Pincite, turn: Turn, reader: ProcessReader, samples: Path, tmp_path: Path
 ) -> None:
     content = pincite.exports.of_turn(turn.id)
-    told = json.loads(PdfReader(io.BytesIO(content)).attachments[MANIFEST][0])
-    quote = told["answers"][0]["citations"][0]["annotation"]["target"]["selector"]["refinedBy"][0]
+    manifest = json.loads(PdfReader(io.BytesIO(content)).attachments[MANIFEST][0])
+    quote = manifest["answers"][0]["citations"][0]["annotation"]["target"]["selector"]["refinedBy"][0]
     quote["exact"] = quote["exact"].replace("1.5", "9.5")
-    forged = saved(tmp_path, with_manifest(content, told))
+    forged = saved(tmp_path, with_manifest(content, manifest))
     found = list(prove(forged, [samples / "service-contract.pdf"], reader))
     failed = [finding.sentence for finding in found if finding.holds is False]
     assert any("is not on" in sentence for sentence in failed)
@@ -92,12 +92,12 @@ def test_resealed_binder_is_detected_from_its_sources(
     assert any("no citation contains it" in sentence for sentence in failed)
 
 
-def with_manifest(content: bytes, told: object) -> bytes:
-    """The binder with another manifest, sealed anew."""
+def with_manifest(content: bytes, manifest: object) -> bytes:
+    """Return the binder with another manifest, sealed again."""
     writer = PdfWriter()
     for page in PdfReader(io.BytesIO(content)).pages:
         writer.add_page(page)
-    writer.add_attachment(MANIFEST, json.dumps(told).encode())
+    writer.add_attachment(MANIFEST, json.dumps(manifest).encode())
     out = io.BytesIO()
     writer.write(out)
     return sealed(out.getvalue())
@@ -107,15 +107,15 @@ def test_another_hash_is_noticed_where_other_citations_keep_theirs(
     pincite: Pincite, turn: Turn, reader: ProcessReader, samples: Path, tmp_path: Path
 ) -> None:
     content = pincite.exports.of_turn(turn.id)
-    told = json.loads(PdfReader(io.BytesIO(content)).attachments[MANIFEST][0])
-    citations = told["answers"][0]["citations"]
+    manifest = json.loads(PdfReader(io.BytesIO(content)).attachments[MANIFEST][0])
+    citations = manifest["answers"][0]["citations"]
     citations.append(json.loads(json.dumps(citations[0])))
-    last = from_manifest(json.dumps(told).encode())
-    bound_anew = bind(last, {place.page: exhibit(pincite, place, samples) for place in last.answers[0].citations})
-    told = json.loads(PdfReader(io.BytesIO(bound_anew)).attachments[MANIFEST][0])
-    source = told["answers"][0]["citations"][-1]["annotation"]["target"]["source"]
+    last = from_manifest(json.dumps(manifest).encode())
+    rebound = bind(last, {place.page: exhibit(pincite, place, samples) for place in last.answers[0].citations})
+    manifest = json.loads(PdfReader(io.BytesIO(rebound)).attachments[MANIFEST][0])
+    source = manifest["answers"][0]["citations"][-1]["annotation"]["target"]["source"]
     source["id"] = source["id"][:-5] + ("A" if source["id"][-5] != "A" else "B") + source["id"][-4:]
-    forged = saved(tmp_path, with_manifest(bound_anew, told))
+    forged = saved(tmp_path, with_manifest(rebound, manifest))
     failed = [one.sentence for one in prove(forged, [samples / "service-contract.pdf"], reader) if one.holds is False]
     assert "The cover does not match the manifest." in failed
 

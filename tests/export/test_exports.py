@@ -94,11 +94,11 @@ def test_word_has_a_footnote_with_the_words_for_every_part_that_cites(pincite: P
     for part in turn.parts:
         assert part.text.strip() in text
     notes = ElementTree.fromstring(zipfile.ZipFile(io.BytesIO(content)).read("word/footnotes.xml"))
-    told = ["".join(note.itertext()) for note in notes.findall(f"{WORD}footnote")[2:]]
-    assert len(told) == sum(1 for part in turn.parts if part.numbers)
-    assert all(turn.citations[0].document_name in note for note in told)
+    note_texts = ["".join(note.itertext()) for note in notes.findall(f"{WORD}footnote")[2:]]
+    assert len(note_texts) == sum(1 for part in turn.parts if part.numbers)
+    assert all(turn.citations[0].document_name in note for note in note_texts)
     references = body.element.body.findall(f".//{WORD}footnoteReference")
-    assert [each.get(f"{WORD}id") for each in references] == [str(at) for at in range(1, len(told) + 1)]
+    assert [each.get(f"{WORD}id") for each in references] == [str(at) for at in range(1, len(note_texts) + 1)]
 
 
 @pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")
@@ -123,9 +123,9 @@ def test_word_export_quotes_the_source_below_paraphrased_text(pincite: Pincite, 
     reviewed = pincite.turns.get(turn.id)
     content = pincite.exports.of_turn(turn.id, ExportForm.WORD)
     notes = ElementTree.fromstring(zipfile.ZipFile(io.BytesIO(content)).read("word/footnotes.xml"))
-    told = "".join(notes.itertext())
+    notes_text = "".join(notes.itertext())
     assert reviewed.final_citations
-    assert all(" ".join(place.quotation.split()) in told for place in reviewed.final_citations)
+    assert all(" ".join(place.quotation.split()) in notes_text for place in reviewed.final_citations)
 
 
 def test_word_takes_what_xml_cannot_hold(pincite: Pincite, turn: Turn) -> None:
@@ -137,17 +137,17 @@ def test_word_takes_what_xml_cannot_hold(pincite: Pincite, turn: Turn) -> None:
 def test_every_export_states_that_an_answer_needs_checking(pincite: Pincite, turn: Turn) -> None:
     assert turn.verdict and present(turn).tier is Tier.ANSWERED
     pincite.turns.save(replace(turn, verdict=replace(turn.verdict, confidence=0.5)))
-    told = "Check the page: the words are there, but Pincite is only 50% sure"
-    assert f"*Confidence 50%. {told}" in pincite.sessions.export_markdown(turn.session_id)
-    assert told in json.loads(pincite.exports.of_turn(turn.id, ExportForm.JSON))["answers"][0]["finding"]
+    warning = "Check the page: the words are there, but Pincite is only 50% sure"
+    assert f"*Confidence 50%. {warning}" in pincite.sessions.export_markdown(turn.session_id)
+    assert warning in json.loads(pincite.exports.of_turn(turn.id, ExportForm.JSON))["answers"][0]["finding"]
     pincite.turns.save(turn)
     assert "Check the page" not in pincite.sessions.export_markdown(turn.session_id)
 
 
 def test_each_citation_of_the_json_is_an_annotation_of_the_vocabulary(pincite: Pincite, turn: Turn) -> None:
-    told = json.loads(pincite.exports.of_turn(turn.id, ExportForm.JSON))
-    assert told["answers"][0]["question"] == QUESTION
-    for place, cited_place in zip(turn.citations, told["answers"][0]["citations"], strict=True):
+    exported = json.loads(pincite.exports.of_turn(turn.id, ExportForm.JSON))
+    assert exported["answers"][0]["question"] == QUESTION
+    for place, cited_place in zip(turn.citations, exported["answers"][0]["citations"], strict=True):
         annotation = cited_place["annotation"]
         expanded = jsonld.expand(annotation, {"documentLoader": vocabulary})
         kept, given_ = set(map(str, leaves(expanded))), set(map(str, leaves(annotation)))
@@ -260,14 +260,17 @@ def test_bluebook_shortens_what_was_cited() -> None:
 
 def test_bluebook_uses_id_only_after_a_single_source() -> None:
     a, b = place_of("a.pdf", 3, **AGREEMENT), place_of("b.pdf", 1, title="B")
-    told = list(cited([(1, a), (1, b), (2, b), (3, b)], CitationStyle.BLUEBOOK))
-    assert told[2:] == ["B, supra note 1, at 1", "Id."]
+    references = list(cited([(1, a), (1, b), (2, b), (3, b)], CitationStyle.BLUEBOOK))
+    assert references[2:] == ["B, supra note 1, at 1", "Id."]
 
 
 def test_oscola_points_to_the_note() -> None:
     a3, a4 = place_of("a.pdf", 3, **AGREEMENT), place_of("a.pdf", 4, **AGREEMENT)
-    told = list(cited([(1, a3), (2, a4)], CitationStyle.OSCOLA))
-    assert told == ["Meridian Works, Services Agreement (unpublished, 3 September 2024) 3", "Meridian Works (n 1) 4"]
+    references = list(cited([(1, a3), (2, a4)], CitationStyle.OSCOLA))
+    assert references == [
+        "Meridian Works, Services Agreement (unpublished, 3 September 2024) 3",
+        "Meridian Works (n 1) 4",
+    ]
 
 
 @given(

@@ -20,7 +20,7 @@ HARBOUR = (
 
 
 def table_of(rows: tuple[tuple[str, ...], ...] = HARBOUR, caption: str = "Harbour accounts (EUR thousand)") -> Table:
-    """Cells stand 100 characters a row and 10 a column apart."""
+    """Rows of cells are 100 characters apart, columns 10."""
     cells = [
         Cell(row, column, text, start=100 * row + 10 * column, end=100 * row + 10 * column + len(text))
         for row, texts in enumerate(rows)

@@ -1,4 +1,4 @@
-"""What tables say becomes part of an answer only as far as it can be cited, and with a probability of its own."""
+"""Table content becomes part of an answer only if it can be cited, and with a probability of its own."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A question for a figure is answered with the cell whose row, group, column and period it names."""
+"""A question for a figure is answered with the cell of the row, group, column and period that it names."""
 
 from dataclasses import replace
 from decimal import Decimal

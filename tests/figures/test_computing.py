@@ -1,4 +1,4 @@
-"""What a question wants computed is computed from the cells that it names, and what the tables lack is said."""
+"""A requested computation uses the cells that the question names; values missing in the tables are reported."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The row with the most or the least is named with its figure, over all pages of its table, or nothing is said."""
+"""The row with the most or the least is named with its figure, over all pages of its table, or nothing is stated."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ MORE = replace(NEXT, page_index=5, continued=True)
 
 
 @pytest.mark.parametrize(
-    ("question", "said"),
+    ("question", "expected"),
     [
         ("Which tunnel has the lowest toll?", "Corva, Toll: 9"),
         ("Which tunnel has the highest toll?", "Ferra, Toll: 12"),
@@ -24,9 +24,9 @@ MORE = replace(NEXT, page_index=5, continued=True)
         ("Which tunnel has the biggest toll?", "Ferra, Toll: 12"),
     ],
 )
-def test_the_row_that_is_asked_for_is_named_with_its_figure(question: str, said: str) -> None:
+def test_the_row_that_is_asked_for_is_named_with_its_figure(question: str, expected: str) -> None:
     stated = extreme(question, [TOLLS])
-    assert stated and stated.text == said and stated.probability >= 0.5
+    assert stated and stated.text == expected and stated.probability >= 0.5
 
 
 @pytest.mark.parametrize(
@@ -70,11 +70,11 @@ def test_a_table_is_taken_with_the_pages_to_which_it_goes_on() -> None:
 
 def test_maximum_from_another_year_is_not_stated() -> None:
     rows = (("Branch", "Loans in 2025"), ("Ashby", "31"), ("Boxley", "44"), ("Elmore", "9"))
-    said = {
+    found = {
         year: [one.text for one in analyse(f"Which branch had the most loans in {year}?", [table_of(rows, "")]).stated]
         for year in (2025, 2031)
     }
-    assert said == {2025: ["Boxley, Loans in 2025: 44"], 2031: []}
+    assert found == {2025: ["Boxley, Loans in 2025: 44"], 2031: []}
 
 
 def test_of_two_rows_that_share_it_none_is_named() -> None:

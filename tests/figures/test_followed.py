@@ -1,4 +1,4 @@
-"""A follow-up names one row or column of the last answer's table, and nothing else, or it is read like any question."""
+"""A follow-up names exactly one row or column of the last answer's table, or it is read like any question."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A chart that a model proposes is drawn from the cells that print its data, mended by it, or left out and told."""
+"""A chart that a model proposes is drawn from the cells of its data, corrected by it, or omitted and reported."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from tests.graph.world import ScriptedModel
 TABLE = table_of()
 EVIDENCE = (Evidence(1, Passage("harbour:4:0", "harbour", 4, "5", "x" * 900, 0, 900), "harbour.pdf"),)
 FEES = {"data": {"values": [{"year": 2019, "fee": 1000}, {"year": 2020, "fee": 1105}, {"year": 2021, "fee": 1240}]}}
-TOLD = "Income: Berth fees: 2019 €1,000 thousand; 2020 €1,105 thousand; 2021 €1,240 thousand"
+STATEMENT = "Income: Berth fees: 2019 €1,000 thousand; 2020 €1,105 thousand; 2021 €1,240 thousand"
 
 
 def values(*rows: Mapping[str, object]) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def test_a_model_mends_its_chart_and_what_is_drawn_is_cited() -> None:
     model = ScriptedModel()
     model.replies = [values({"year": 2019, "fee": 1}), FEES]
     (part,), told = drawn_of('{"data": "none"}', (), [TABLE], EVIDENCE, model)
-    assert (part.kind, part.text, part.numbers, told) == (PartKind.FIGURE, TOLD, (1,), "")
+    assert (part.kind, part.text, part.numbers, told) == (PartKind.FIGURE, STATEMENT, (1,), "")
     assert not model.replies, "the second try was right"
 
 
@@ -102,7 +102,7 @@ def test_figures_of_two_tables_are_no_chart() -> None:
 
 def test_declining_prose_is_never_shown_with_a_chart() -> None:
     says, no = (AnswerPart("Fees grew."),), (AnswerPart("These documents do not say."),)
-    drawn = (AnswerPart(TOLD, (1,), PartKind.FIGURE),)
+    drawn = (AnswerPart(STATEMENT, (1,), PartKind.FIGURE),)
     assert with_chart(says, drawn, asked_for=False)[-1:] == drawn
     assert with_chart(no, drawn, asked_for=True) == drawn
     assert with_chart(no, drawn, asked_for=False) == no
@@ -110,8 +110,8 @@ def test_declining_prose_is_never_shown_with_a_chart() -> None:
 
 
 def test_what_code_found_needs_no_proposal() -> None:
-    found = AnswerPart(TOLD, (1,), PartKind.FIGURE, probability=0.9, figures=charted(FEES, [TABLE]))
+    found = AnswerPart(STATEMENT, (1,), PartKind.FIGURE, probability=0.9, figures=charted(FEES, [TABLE]))
     (part,), told = drawn_of("", (found,), [TABLE], EVIDENCE, ScriptedModel())
-    assert part.text == TOLD and part.probability is None and not told
-    unlikely = AnswerPart(TOLD, (1,), PartKind.FIGURE, probability=0.3, figures=found.figures)
+    assert part.text == STATEMENT and part.probability is None and not told
+    unlikely = AnswerPart(STATEMENT, (1,), PartKind.FIGURE, probability=0.3, figures=found.figures)
     assert drawn_of("", (unlikely,), [TABLE], EVIDENCE, ScriptedModel()) == ((), "")

@@ -133,14 +133,14 @@ def test_a_figure_leads_only_where_it_is_likelier_right_than_what_is_quoted() ->
     unsure = AnswerPart("Seven euros.", (1,), PartKind.VERBATIM, probability=0.6)
     elsewhere = replace(unsure, numbers=(2,))
     assert led_by_figure((sure,), (figure,), evidence) == [sure]
-    told = led_by_figure((elsewhere, unsure), (figure,), evidence)
-    assert [part.numbers for part in told] == [(1,), (1,)], "of the figure's own document alone"
+    parts = led_by_figure((elsewhere, unsure), (figure,), evidence)
+    assert [part.numbers for part in parts] == [(1,), (1,)], "of the figure's own document alone"
     assert led_by_figure((), (figure,), evidence) == [figure]
     assert led_by_figure((unsure,), (), evidence) == [unsure]
 
 
 @pytest.mark.parametrize(
-    ("prose", "told"),
+    ("prose", "reported"),
     [
         ("The berth fees were 1,105 thousand euros. [1]", False),
         ("The berth fees were €1.105 million. [1]", False),
@@ -149,14 +149,16 @@ def test_a_figure_leads_only_where_it_is_likelier_right_than_what_is_quoted() ->
     ],
 )
 def test_figure_missing_from_model_prose_is_added_as_notice_or_quoted_instead(
-    tmp_path: Path, pages: list[Page], prose: str, told: bool
+    tmp_path: Path, pages: list[Page], prose: str, reported: bool
 ) -> None:
     shelf = Printed(pages)
     world = World(tmp_path, ScriptedModel(*[prose] * 3), shelf=shelf, search=WordSearch(shelf, floor=0.1))
     turn = world.ask("What were the berth fees in 2020?").turn
-    said = "The tables on these pages say: Income: Berth fees, 2020: €1,105 thousand."
+    statement = "The tables on these pages say: Income: Berth fees, 2020: €1,105 thousand."
     quoted = any("quoted instead" in notice for notice in turn.notices)
-    assert (said in turn.notices or quoted) is told and ("1.105" in turn.answer or "1,105" in turn.answer or not quoted)
+    assert (statement in turn.notices or quoted) is reported and (
+        "1.105" in turn.answer or "1,105" in turn.answer or not quoted
+    )
     world.close()
 
 

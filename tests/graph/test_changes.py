@@ -1,4 +1,4 @@
-"""What a later document or a later page changes is quoted before what it changes, and that is said."""
+"""A change in a later document or on a later page is quoted before the text it changes, with a note."""
 
 from typing import Any
 
@@ -41,8 +41,8 @@ def _shelf(**texts: tuple[str, ...]) -> Shelf:
 
 @pytest.mark.behaviour(
     "Amendments, versions and strangers",
-    "What an amendment changes is quoted before the clause that it changes, the newest first, and that is said;"
-    " so is what a later page of the same file changes.",
+    "What an amendment changes is quoted before the clause that it changes, the newest first, with a note; so "
+    "is what a later page of the same file changes.",
 )
 @pytest.mark.parametrize(
     ("question", "new", "old"),

@@ -1,4 +1,4 @@
-"""What a critic may say: figures and words that can be kept; anything else is no critique."""
+"""A critic may name figures and words that can be kept; anything else is no critique."""
 
 from pathlib import Path
 from typing import Any

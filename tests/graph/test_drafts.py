@@ -84,7 +84,7 @@ def test_what_states_more_or_another_figure_is_checked_as_before(ask: Ask, draft
 
 @pytest.mark.behaviour(
     "Evaluator",
-    "A figure that contradicts what tables or pages surely say is refused, also where another clause has it; "
+    "A figure that contradicts what tables or pages surely state is refused, even if another clause has it; "
     "right ones are kept in any spelling, below heads with a scale and in LaTeX.",
 )
 @pytest.mark.parametrize("draft", ["Revenue in 2022 was EUR 480 million.", "Revenue in 2022 was EUR 44 million."])

@@ -16,25 +16,25 @@ from pincite.core.text.prompts import PROMPTS
 from tests.graph.test_walks import PENALTY, RIGHT
 from tests.graph.world import CONTRACT, ScriptedModel
 
-SAID = "Overdue amounts bear interest at 1.5 % per month."
+SENTENCE = "Overdue amounts bear interest at 1.5 % per month."
 PAID = "Each invoice is paid by the customer within 30 days of receipt."
 HABITS = {
-    "no citation": SAID,
-    "a number of no source": f"{SAID} [1, 7]",
-    "the rule's own placeholder": f"{SAID} [n]",
-    "a label in round brackets": f"{SAID} (Source: 1)",
-    "a label in square brackets": f"{SAID} [Passage 1, page 1]",
-    "footnotes": f"{SAID}[^1]\n\n[^1]: Service contract.pdf, page 1",
-    "raised figures": f"{SAID}¹",
-    "foreign brackets": f"{SAID} 【1†source】",
-    "where it stands, copied": f"{SAID} [1] (Service contract.pdf, page 1)",
-    "a list of sources": f"{SAID} [1]\n\nSources:\n- [1] Service contract.pdf, page 1",
-    "JSON": f'{{"question": "{PENALTY}", "answer": "{SAID}", "citations": [1]}}',
-    "JSON in a fence": f'```json\n{{"sentences": [{{"text": "{SAID}", "source": 1}}]}}\n```',
+    "no citation": SENTENCE,
+    "a number of no source": f"{SENTENCE} [1, 7]",
+    "the rule's own placeholder": f"{SENTENCE} [n]",
+    "a label in round brackets": f"{SENTENCE} (Source: 1)",
+    "a label in square brackets": f"{SENTENCE} [Passage 1, page 1]",
+    "footnotes": f"{SENTENCE}[^1]\n\n[^1]: Service contract.pdf, page 1",
+    "raised figures": f"{SENTENCE}¹",
+    "foreign brackets": f"{SENTENCE} 【1†source】",
+    "where it stands, copied": f"{SENTENCE} [1] (Service contract.pdf, page 1)",
+    "a list of sources": f"{SENTENCE} [1]\n\nSources:\n- [1] Service contract.pdf, page 1",
+    "JSON": f'{{"question": "{PENALTY}", "answer": "{SENTENCE}", "citations": [1]}}',
+    "JSON in a fence": f'```json\n{{"sentences": [{{"text": "{SENTENCE}", "source": 1}}]}}\n```',
     "the prompt repeated": f"<passages>\n<passage>\n[1] {CONTRACT[0]}\n</passage>\n</passages>\n\n"
-    f"Question: {PENALTY}\nAnswer: {SAID} [1]",
-    "the rules repeated": f"{PROMPTS['answer']}\n\n{SAID}",
-    "the same over and over": f"{SAID} [1] " * 8,
+    f"Question: {PENALTY}\nAnswer: {SENTENCE} [1]",
+    "the rules repeated": f"{PROMPTS['answer']}\n\n{SENTENCE}",
+    "the same over and over": f"{SENTENCE} [1] " * 8,
 }  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def test_what_is_no_habit_stays(prose: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "reply", "said"),
+    ("question", "reply", "expected"),
     [
         ("Is smoking allowed?", "Yes, smoking is not allowed here. [1]", "Smoking is not allowed here. [1]"),
         ("Is smoking allowed?", "**No.** Smoking is not allowed here. [1]", "Smoking is not allowed here. [1]"),
@@ -84,8 +84,8 @@ def test_what_is_no_habit_stays(prose: str) -> None:
         ("What is not allowed?", "No, smoking is not allowed here. [1]", "No, smoking is not allowed here. [1]"),
     ],
 )
-def test_deciding_sentence_is_kept_without_yes_or_no(question: str, reply: str, said: str) -> None:
-    assert mended(reply, replace(request(), question=question, kind=kind_of(question))) == said
+def test_deciding_sentence_is_kept_without_yes_or_no(question: str, reply: str, expected: str) -> None:
+    assert mended(reply, replace(request(), question=question, kind=kind_of(question))) == expected
 
 
 def test_reply_that_repeats_the_whole_prompt_is_empty() -> None:

@@ -1,4 +1,4 @@
-"""Quoting answers in the language of the documents, with no model that knows it, and says so when they are silent."""
+"""Quoting answers in the documents' language, with no model that knows it, and reports when they contain no answer."""
 
 import time
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What is asked about the last answer is told from it: never searched, and no part of the next question."""
+"""A question about the last answer is answered from it: never searched, and not part of the next question."""
 
 from typing import Any
 
@@ -18,8 +18,9 @@ ASKED = "What interest do overdue amounts bear?"
 
 @pytest.mark.behaviour(
     "Memory",
-    "“Are you sure?”, “On which page?” and the like are answered from the last answer, its verdict and its "
-    "quotations; “Shorter, please” has a model write it again from the same passages. Neither is searched.",
+    "“Are you sure?”, “On which page?” and similar questions are answered from the last answer, its verdict "
+    "and its quotations; for “Shorter, please”, a model writes it again from the same passages. Neither is "
+    "searched.",
 )
 @pytest.mark.parametrize(
     "asked", ["Are you sure?", "On which page is that?", "Where did you get that from?", "Bist du sicher?"]
@@ -28,13 +29,13 @@ def test_source_question_about_last_answer_is_answered_without_a_search(world: A
     one = world(Quoting())
     answered = one.ask(ASKED).turn
     searches = len(one.search.plans)
-    told = one.ask(asked).turn
-    assert (told.intent, present(told).form, told.status) == (Intent.LAST_ANSWER, Form.EVIDENCE, TurnStatus.ANSWERED)
-    assert len(one.search.plans) == searches and told.citations == answered.citations
-    assert [part.text for part in told.parts if part.verbatim] == [answered.citations[-1].quotation], "the sentence"
-    assert f"{answered.verdict.confidence:.0%} sure" in told.parts[0].text
-    assert told.answer.split("\n\n")[1] == "Service contract.pdf, page 1", "each part is a paragraph"
-    assert any(part.text == "Service contract.pdf, page 1" for part in told.parts if part.kind is PartKind.NOTE)
+    reply = one.ask(asked).turn
+    assert (reply.intent, present(reply).form, reply.status) == (Intent.LAST_ANSWER, Form.EVIDENCE, TurnStatus.ANSWERED)
+    assert len(one.search.plans) == searches and reply.citations == answered.citations
+    assert [part.text for part in reply.parts if part.verbatim] == [answered.citations[-1].quotation], "the sentence"
+    assert f"{answered.verdict.confidence:.0%} sure" in reply.parts[0].text
+    assert reply.answer.split("\n\n")[1] == "Service contract.pdf, page 1", "each part is a paragraph"
+    assert any(part.text == "Service contract.pdf, page 1" for part in reply.parts if part.kind is PartKind.NOTE)
 
 
 def test_remark_about_an_answer_is_not_part_of_the_next_question(world: Any) -> None:
@@ -94,8 +95,8 @@ def test_what_is_no_longer_on_its_page_is_not_shown_again(world: Any) -> None:
     one.ask(ASKED)
     one.shelf.texts = {name: ("Another text.",) * len(pages) for name, pages in one.shelf.texts.items()}
     for asked in ("Are you sure?", "Shorter, please"):
-        told = one.ask(asked).turn
-        assert told.answer == SOURCE_CHANGED and not told.citations and not told.evidence
+        reply = one.ask(asked).turn
+        assert reply.answer == SOURCE_CHANGED and not reply.citations and not reply.evidence
 
 
 def test_with_no_answer_before_it_such_a_message_is_put_to_the_documents(world: Any) -> None:

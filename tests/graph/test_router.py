@@ -1,4 +1,4 @@
-"""What a message wants is told without a model: small talk, the program, the library, or the documents."""
+"""The intent of a message is recognised without a model: small talk, the program, the library, or the documents."""
 
 from collections import Counter
 from dataclasses import replace
@@ -28,7 +28,7 @@ INTENTS = {
 }
 
 
-def _told(file: str) -> list[tuple[str, str, bool]]:
+def _classified(file: str) -> list[tuple[str, str, bool]]:
     lines = Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines()
     pairs = [line.split("\t") for line in lines]
     return [(text, wish, wish_of(text)[0] == wish) for wish, text in pairs]
@@ -38,16 +38,16 @@ def _told(file: str) -> list[tuple[str, str, bool]]:
     ("file", "least"), [("utterances.tsv", 0.95), ("utterances_unseen.tsv", 0.9), ("utterances_overview.tsv", 0.8)]
 )
 def test_messages_are_classified_by_intent(file: str, least: float) -> None:
-    told = _told(file)
-    wrong = [(text, wish, wish_of(text)) for text, wish, right in told if not right]
-    assert len(told) >= 100
-    assert 1 - len(wrong) / len(told) >= least, (Counter(wish for _, wish, _ in wrong), wrong)
+    classified = _classified(file)
+    wrong = [(text, wish, wish_of(text)) for text, wish, right in classified if not right]
+    assert len(classified) >= 100
+    assert 1 - len(wrong) / len(classified) >= least, (Counter(wish for _, wish, _ in wrong), wrong)
 
 
 def test_question_to_each_document_is_distinguished_from_question_to_one() -> None:
     lines = Path(__file__).with_name("utterances_comparison.tsv").read_text(encoding="utf-8").splitlines()
-    told = Counter((kind, asks_of_each(text)) for kind, text in (line.split("\t") for line in lines))
-    assert told["comparison", True] >= 0.7 * 120 and told["documents", True] <= 0.03 * 120, told
+    counts = Counter((kind, asks_of_each(text)) for kind, text in (line.split("\t") for line in lines))
+    assert counts["comparison", True] >= 0.7 * 120 and counts["documents", True] <= 0.03 * 120, counts
 
 
 def test_what_several_documents_say_of_one_thing_is_asked_of_each(world: Any) -> None:
@@ -71,7 +71,7 @@ def test_in_mode_documents_everything_is_searched_and_in_chat_nothing(question: 
 
 
 class Measured(WordSearch):
-    """Finds the best passage so near as it is told, with the embedder that the bounds were fitted for."""
+    """Finds the best passage at a given similarity, with the embedder that the bounds were fitted for."""
 
     def __init__(self, cosine: float, floor: float = 0.0) -> None:
         super().__init__(Shelf({"report.pdf": REPORT}), floor=floor)
@@ -88,9 +88,9 @@ PARIS = "What is the capital of France?"
 
 @pytest.mark.behaviour(
     "Router",
-    "In the mode *Auto* with a model, what is near to the documents is searched, what is far from them the "
-    "model answers by itself, and of what lies between it decides. That no document was used is said, and one "
-    "press searches them.",
+    "In the mode *Auto* with a model, a question near to the documents is searched, one far from them is "
+    "answered by the model alone, and for one in between the model decides. A notice states that no document "
+    "was used, and one press searches them.",
 )
 def test_question_far_from_all_documents_is_answered_by_the_model_with_a_notice(world: Any) -> None:
     one = world(model := ScriptedModel("Paris."), search=Measured(0.1))
@@ -110,10 +110,10 @@ def test_what_is_far_by_meaning_but_read_off_a_page_goes_to_the_documents(world:
     assert turn.intent is Intent.DOCUMENT_SEARCH and "Moreno" in turn.answer
 
 
-@pytest.mark.parametrize(("says", "intent"), [("chat", Intent.CHAT), ("documents", Intent.DOCUMENT_SEARCH)])
-def test_model_decides_between_chat_and_search_in_uncertain_cases(world: Any, says: str, intent: Intent) -> None:
+@pytest.mark.parametrize(("reply", "intent"), [("chat", Intent.CHAT), ("documents", Intent.DOCUMENT_SEARCH)])
+def test_model_decides_between_chat_and_search_in_uncertain_cases(world: Any, reply: str, intent: Intent) -> None:
     model = ScriptedModel(*["These documents do not say."] * 3)
-    model.replies = [{"needs": says}]
+    model.replies = [{"needs": reply}]
     assert world(model, search=Measured(0.4)).ask(PARIS).turn.intent is intent and not model.replies
 
 
@@ -141,8 +141,8 @@ def test_a_summary_of_the_documents_is_a_survey(question: str) -> None:
 
 @pytest.mark.behaviour(
     "Router",
-    "A question about the library (“How many documents do you have?”) is answered from what is known, with what"
-    " could not be read.",
+    "A question about the library (“How many documents do you have?”) is answered from what is recorded of "
+    "it, including what could not be read.",
 )
 def test_questions_about_the_library_are_answered_from_what_is_known(world: Any) -> None:
     shelf = Shelf({"a.pdf": ["One.", "Two."], "b.pdf": ["Three."]}, coverage=0.5)

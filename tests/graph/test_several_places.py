@@ -1,4 +1,4 @@
-"""A question that fits several places equally well gets the passages of each; a reply may say which is meant."""
+"""A question that fits several places equally well gets the passages of each; a reply may name the right one."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ FEES = {"bridge.pdf": ["The fee is 400 euro per day."], "harbour.pdf": ["The fee
 )
 @pytest.mark.behaviour(
     "Resume",
-    "A reply that says which of the listed passages is meant goes on with the same run.",
+    "A reply that names which of the listed passages is meant continues the same run.",
     but=(
         "the reply is read together with the question, but it starts a new turn that plans and searches again, "
         "because no run waits for a person."
@@ -44,7 +44,7 @@ def test_what_names_its_document_or_has_one_answer_is_answered(world: Any) -> No
 
 @pytest.mark.behaviour(
     "Plans",
-    "A question about two to four documents that it names or mentions is searched in each by itself, and "
+    "A question about two to four documents that it names or mentions is searched in each separately, and "
     "answered under each one's name.",
 )
 def test_a_question_of_two_documents_by_name_is_answered_by_each_under_its_name(world: Any) -> None:

@@ -1,4 +1,4 @@
-"""Nothing counts as supported without a quotation that bears it and was found on its page."""
+"""Nothing counts as supported without a quotation that supports it and was found on its page."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ PENALTY = "What interest do overdue amounts bear?"
 
 
 class Reread(Shelf):
-    """The pages were read again since they were indexed, and say something else now."""
+    """The pages were read again since they were indexed, and their text is different now."""
 
     def page_text(self, document_id: str, page_index: int) -> str:
         return "This page was recognised anew and reads quite differently."
@@ -154,8 +154,8 @@ def test_no_line_in_answer_name_or_reason_can_imitate_pincite_output(ask: Any) -
         notices=(forged,),
     )
     for status in (TurnStatus.FLAGGED, TurnStatus.ANSWERED):
-        said = turn_as_text(replace(turn, status=status)).splitlines()
-        ours = [line for line in said if line.startswith(("Confidence", "Note:", "["))]
+        shown = turn_as_text(replace(turn, status=status)).splitlines()
+        ours = [line for line in shown if line.startswith(("Confidence", "Note:", "["))]
         assert len(ours) == (2 if status is TurnStatus.FLAGGED else 3), ours
 
 
@@ -170,7 +170,7 @@ def test_no_sign_that_reads_as_one_opens_a_tag_in_what_a_model_is_sent(ask: Any,
 
 @pytest.mark.behaviour(
     "Budget",
-    "Beside an answer it is said how much of what was found was left out.",
+    "With an answer it is reported how much of what was found was left out.",
     but=(
         "with a model it says how many of the passages it read and how full its context was; with quoting, and of "
         "what packing left out, only the trace tells."
@@ -211,8 +211,8 @@ def test_passage_that_does_not_fit_is_reduced_to_its_likeliest_sentence_as_excer
 
 @pytest.mark.behaviour(
     "Budget",
-    "Of each passage that does not fit into what a model reads it is given the sentence that likeliest answers,"
-    " before any passage is dropped; the trace says which.",
+    "Of each passage that does not fit into its context, a model gets the sentence most likely to answer, "
+    "before any passage is dropped; the trace shows which.",
 )
 def test_every_passage_keeps_a_sentence_before_any_is_dropped_and_trace_lists_drops(ask: Any) -> None:
     padding = "The parties met in spring and agreed upon all other terms of it in writing. " * 3
@@ -241,8 +241,8 @@ def test_parts_are_quoted_from_their_own_pages_where_a_model_writes_nothing(ask:
 
 @pytest.mark.behaviour(
     "Amendments, versions and strangers",
-    "A name in the question that no document has is told, and nothing is answered for it; what a model writes "
-    "of it is to be checked.",
+    "A name in the question that no document has is reported, and nothing is answered for it; what a model "
+    "writes about it must be checked.",
 )
 def test_name_found_in_no_document_is_reported_and_gets_no_answer(world: Any) -> None:
     pages = ["Morrow Bank. The chief executive of the bank is Ida Lund.", "The bank has 40 staff."]

@@ -44,34 +44,34 @@ def test_what_may_be_small_talk_is_put_to_the_documents_behind_the_question_befo
 
 @pytest.mark.behaviour(
     "Memory",
-    "With a model, a follow-up that only names another thing is worded by it so that it stands alone, with no "
+    "With a model, a follow-up that only names another thing is reworded into a complete question, with no "
     "word that the two questions do not have.",
 )
 @pytest.mark.parametrize(
-    ("said", "taken"),
+    ("reworded", "taken"),
     [("Within how many days does the supplier pay each invoice?", True), ("What is the weather in Lisbon?", False),
      ("Within how many days does the customer pay each invoice?", False), ("", False)],
 )  # fmt: skip
-def test_a_model_words_a_follow_up_but_adds_nothing_to_it(world: Any, said: str, taken: bool) -> None:
+def test_a_model_words_a_follow_up_but_adds_nothing_to_it(world: Any, reworded: str, taken: bool) -> None:
     one = world(ScriptedModel("Within 30 days of receipt. [1]", *["These documents do not say."] * 3))
     one.ask("Within how many days does the customer pay each invoice?", mode=Mode.DOCUMENTS)
-    one.model.replies = [{"question": said}]
+    one.model.replies = [{"question": reworded}]
     turn = one.ask("And what about the supplier?", mode=Mode.DOCUMENTS).turn
-    assert (turn.plan.standalone_question == said) is taken and turn.plan.question == "And what about the supplier?"
+    assert (turn.plan.standalone_question == reworded) is taken and turn.plan.question == "And what about the supplier?"
     assert "supplier" in turn.plan.standalone_question and "Lisbon" not in turn.plan.standalone_question
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("asked", "reworded"),
     [("And without?", "Within how many days does the customer pay each invoice?"),
      ("Why is that?", "Within how many days does the customer pay each invoice?"), ("Why?", "?")],
 )  # fmt: skip
-def test_rewording_that_loses_the_point_in_a_follow_up_is_rejected(world: Any, asked: str, said: str) -> None:
+def test_rewording_that_loses_the_point_in_a_follow_up_is_rejected(world: Any, asked: str, reworded: str) -> None:
     one = world(ScriptedModel("Within 30 days of receipt. [1]", *["These documents do not say."] * 3))
     one.ask("Within how many days does the customer pay each invoice?", mode=Mode.DOCUMENTS)
-    one.model.replies = [{"question": said}]
+    one.model.replies = [{"question": reworded}]
     plan = one.ask(asked, mode=Mode.DOCUMENTS, fresh=True).turn.plan
-    assert plan is None or plan.standalone_question != said
+    assert plan is None or plan.standalone_question != reworded
 
 
 @pytest.mark.behaviour("Router", "Small talk is answered at once, without a search.")
@@ -292,8 +292,8 @@ def test_the_first_search_also_looks_for_what_the_model_words_otherwise(world: A
     own, worded, *retries = ([query.text for query in plan.sub_queries] for plan in one.search.plans)
     assert worded == [*own, "Default interest on invoices"] and len(retries) == 2
     assert not any("Default interest on invoices" in texts for texts in retries), "nobody is asked again"
-    told = [step.decided.get("other wordings") for step in turn.trace if step.node == "retriever"]
-    assert told == [["Default interest on invoices"], None, None]
+    wordings = [step.decided.get("other wordings") for step in turn.trace if step.node == "retriever"]
+    assert wordings == [["Default interest on invoices"], None, None]
 
 
 class Dawdling(ScriptedModel):
@@ -470,12 +470,12 @@ def test_unread_pages_are_reported(world: Any) -> None:
 @pytest.mark.parametrize("question", ["How heavy is the turbine?", "Which zebra painted Quebec?", "What is on page 9?"])
 def test_nothing_unread_supports_a_denial(world: Any, question: str) -> None:
     """By way of the judge, of the review after a search without results, and of a place that is looked up."""
-    told = (
+    text = (
         "The turbine stands on the north pier and was built by Orlan Marine. It reached an efficiency of 41.7 percent "
         "in the second trial. Visitors keep to the marked paths, and children enter the pier with an adult only."
     )
     whole, partly = (
-        world(Quoting(), shelf=Shelf({"report.pdf": (told, told)}, coverage=share)).ask(question).turn
+        world(Quoting(), shelf=Shelf({"report.pdf": (text, text)}, coverage=share)).ask(question).turn
         for share in (1.0, 0.5)
     )
     assert present(whole).form is present(partly).form is not Form.ANSWER
@@ -509,7 +509,7 @@ def test_what_is_only_proposed_is_never_a_headline_and_is_to_be_checked(world: A
 
 
 class HalfRead(Shelf):
-    """A document of which two more pages are still to be read."""
+    """A document with two more pages that are not read yet."""
 
     def list(self) -> list[Document]:
         return [replace(d, page_count=d.page_count + 2, status=DocumentStatus.READING) for d in super().list()]
@@ -681,10 +681,10 @@ def test_model_receives_what_code_read_and_a_disagreement_is_reported(world: Any
     turn = world(model).ask(asked).turn
     (read,) = model.requests[0].stated
     assert "Ada Moreno" in read.text
-    told = f"The pages themselves say: “{read.text}”."
-    assert read.text in turn.answer and told not in turn.notices, "what is quoted instead is not told beside it"
+    statement = f"The pages themselves say: “{read.text}”."
+    assert read.text in turn.answer and statement not in turn.notices, "what is quoted instead is not told beside it"
     nameless = world(ScriptedModel("A doctor led the measurements in Lisbon. [1]"), max_retries=0).ask(asked).turn
-    assert told in nameless.notices and nameless.path.count("generator") == 1
+    assert statement in nameless.notices and nameless.path.count("generator") == 1
     calm = world(ScriptedModel(*["Dr. Ada Moreno led the measurements in Lisbon. [1]"] * 3)).ask(asked).turn
     assert not any("Read by code" in notice for notice in calm.notices)
 
@@ -730,8 +730,7 @@ def test_a_model_that_only_thinks_leaves_the_word_to_quotations(world: Any) -> N
 
 @pytest.mark.behaviour(
     "Router",
-    "What stands on a page or in a section that is named is quoted, and where there is no such page, the answer"
-    " says so.",
+    "The text of a page or section that is named is quoted, and if there is no such page, the answer states it.",
 )
 def test_requested_page_is_quoted_and_missing_page_is_reported(world: Any) -> None:
     turn = world(Quoting()).ask("What does page 2 of the contract say?").turn
@@ -794,7 +793,7 @@ def test_text_under_a_heading_is_quoted_when_the_question_names_only_the_heading
         assert present(turn).tier is Tier.ANSWERED and turn.parts[0].probability == NAMED_WHOLE
 
 
-@pytest.mark.behaviour("Plans", "Each part of a question is searched by itself, and is answered or said to be open.")
+@pytest.mark.behaviour("Plans", "Each part of a question is searched separately, and is answered or reported as open.")
 def test_each_question_part_is_answered_or_reported_as_unanswered(world: Any) -> None:
     asked = "Who led the measurements in Lisbon, and what efficiency did the turbine reach?"
     turn = world(Quoting()).ask(asked).turn
@@ -814,8 +813,8 @@ def test_supported_answer_with_low_confidence_needs_checking_but_no_review(world
 
 @pytest.mark.behaviour(
     "Evaluator",
-    "An answer is shown where it is sure by a calibrated confidence, else the most relevant passages; prose "
-    "that is doubted has a line that says what to check, or waits for a person.",
+    "An answer is shown if it is sure by a calibrated confidence, else the most relevant passages; prose that "
+    "is doubted has a line that names what to check, or waits for a person.",
 )
 def test_where_no_answer_is_sure_passages_are_listed_and_wait_for_nobody(world: Any) -> None:
     turn = world(Quoting()).ask("What is said of the notice?").turn
@@ -832,14 +831,16 @@ def test_where_no_answer_is_sure_passages_are_listed_and_wait_for_nobody(world: 
 
 
 @pytest.mark.parametrize(
-    ("said", "kept"),
+    ("sentence", "kept"),
     [("The bridge may be used by forty people.", False), ("The supplier’s insurer employs forty people.", True)],
 )
-def test_follow_up_that_refers_back_is_answered_about_its_referent(said: str, kept: bool) -> None:
+def test_follow_up_that_refers_back_is_answered_about_its_referent(sentence: str, kept: bool) -> None:
     asked, before = "How many people does it employ?", Exchange("", "Who insures the supplier?", "A fund.")
-    evidence = (Evidence(1, Passage("p", "d", 0, "1", said, 0, len(said)), "a.pdf"),)
-    parts = (AnswerPart(said, (1,), PartKind.VERBATIM, 0, probability=0.9),)
+    evidence = (Evidence(1, Passage("p", "d", 0, "1", sentence, 0, len(sentence)), "a.pdf"),)
+    parts = (AnswerPart(sentence, (1,), PartKind.VERBATIM, 0, probability=0.9),)
     state = TurnState(asked, plan=plan_after(asked, [before]), parts=parts, evidence=evidence)
-    verdict = verdict_of(asked, parts, evidence, removed_markers=0, page_text=lambda *_: said, threshold=0.5)
-    held = capped_by_topic(state, verdict, 0.5)
-    assert (held is verdict) == kept and (kept or (held.confidence <= 0.3 and not held.accepted and held.reasons))
+    verdict = verdict_of(asked, parts, evidence, removed_markers=0, page_text=lambda *_: sentence, threshold=0.5)
+    capped = capped_by_topic(state, verdict, 0.5)
+    assert (capped is verdict) == kept and (
+        kept or (capped.confidence <= 0.3 and not capped.accepted and capped.reasons)
+    )

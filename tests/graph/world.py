@@ -1,4 +1,4 @@
-"""A small world for turns: two real texts, a word search over them, and a language model that says what it is told."""
+"""A small world for turns: two real texts, a word search over them, and a scripted language model."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -116,7 +116,7 @@ class WordSearch:
             ranked.append((max(len(query & terms) / max(len(query), 1) for query in queries), passage))
         ranked.sort(key=lambda pair: -pair[0])
         kept = [(score, passage) for score, passage in ranked if score >= floor]
-        said = {term for _, passage in ranked for term in content_terms(passage.text)}
+        ranked_terms = {term for _, passage in ranked for term in content_terms(passage.text)}
         asked = [word for word in words(plan.standalone_question) if content_terms(word)]
         return SearchResult(
             evidence=tuple(
@@ -126,7 +126,7 @@ class WordSearch:
             rankings={"reranked": tuple(Candidate(passage, {"words": score}) for score, passage in ranked)},
             reranker="words",
             score_floor=floor,
-            absent=tuple(word for word in asked if not said.issuperset(content_terms(word))),
+            absent=tuple(word for word in asked if not ranked_terms.issuperset(content_terms(word))),
         )
 
     @staticmethod
@@ -138,7 +138,7 @@ class WordSearch:
 
 
 class ScriptedModel:
-    """Says the enqueued texts in turn; keeps every request. A gate, if given, holds it after the first piece."""
+    """Returns the enqueued texts in turn; keeps every request. A gate, if given, stops it after the first piece."""
 
     name = "scripted"
     writes_prose = True

@@ -24,7 +24,7 @@ FILES = (
 
 
 class LoggingReader(PdfiumReader):
-    """Writes down which page of which document was read."""
+    """Logs each page read, with its document."""
 
     def __init__(self, log: Path) -> None:
         super().__init__(recognised=RECOGNISED)
@@ -38,7 +38,7 @@ class LoggingReader(PdfiumReader):
 
 
 def ingest_until_killed(settings: Settings, folder: Path, statements: int, read_log: Path) -> None:
-    """Add the files and work on them; after so many SQL statements of all threads the process kills itself."""
+    """Add and process the files; after ``statements`` SQL statements of all threads the process kills itself."""
     left = statements
     connect = sqlite3.connect
 

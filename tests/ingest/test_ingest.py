@@ -215,15 +215,15 @@ def test_another_application_on_the_same_library_searches_no_stale_vectors(setti
         other = Indexes(shop.database, settings, make_embedder)
         dragons = embedder.embed(["a dragon sleeps on a heap of gold"])[0]
 
-        def nearest(index: MeaningIndex) -> list[tuple[str, float]]:
+        def closest_passages(index: MeaningIndex) -> list[tuple[str, float]]:
             return index.search(dragons, document_ids=[document.id], limit=2)
 
-        before = nearest(other.active()[1])
+        before = closest_passages(other.active()[1])
         reader.more = " A dragon sleeps on the gold."
         shop.ingest.retry(document.id, [1])
         shop.finish()
-        assert nearest(own)[0][1] > before[0][1] + 0.1
-        assert nearest(other.active()[1]) == nearest(own)
+        assert closest_passages(own)[0][1] > before[0][1] + 0.1
+        assert closest_passages(other.active()[1]) == closest_passages(own)
 
 
 def test_one_page_is_read_again_on_request_without_doubling(settings: Settings, tmp_path: Path) -> None:
@@ -244,10 +244,10 @@ def test_removed_document_leaves_no_rows_vectors_or_files(settings: Settings, tm
         kept = shop.ingest.add(make_pdf(tmp_path / "a.pdf", [RATES]), "a.pdf").document
         shop.finish()
         before = shop.rows(), shop.vectors()
-        gone = shop.ingest.add(make_pdf(tmp_path / "b.pdf", [PARKING, RATES]), "b.pdf").document
+        removed = shop.ingest.add(make_pdf(tmp_path / "b.pdf", [PARKING, RATES]), "b.pdf").document
         shop.finish()
         assert shop.rows() != before[0]
-        shop.ingest.remove(gone.id)
+        shop.ingest.remove(removed.id)
         assert (shop.rows(), shop.vectors()) == before
         assert [file.stem for file in settings.files_dir.iterdir()] == [kept.id]
         shop.ingest.remove(kept.id)

@@ -1,6 +1,6 @@
-"""Promise: ``kill -9`` at any moment, start again, and ingest goes on, repeating no finished page and doubling no row.
+"""Promise: after ``kill -9`` at any moment and a new start, ingest continues, repeats no page and duplicates no row.
 
-One library is ingested by a row of processes, each of which kills itself after a number of SQL statements.
+One library is ingested by several processes in turn; each kills itself after a number of SQL statements.
 """
 
 import multiprocessing
@@ -50,7 +50,7 @@ def _finished_pages(settings: Settings) -> set[str]:
 def test_ingest_survives_being_killed_anywhere(
     settings: Settings, tmp_path: Path, start: multiprocessing.context.ForkServerContext, least: int, further: int
 ) -> None:
-    """At least so often; each process may go so many statements further than the one before."""
+    """``least``: the minimum number of kills; ``further``: by how many statements the limit grows per process."""
     for number, pages in enumerate(FILES):
         make_pdf(tmp_path / f"{number}.pdf", pages)
     untouched = settings.but(data_dir=tmp_path / "untouched")

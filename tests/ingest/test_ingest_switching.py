@@ -21,7 +21,7 @@ from tests.ingest.workshop import LONG_SECONDS, Workshop, make_pdf, open_worksho
 PAGES = [f"Chapter {number} of the contract speaks of matter{number}." for number in range(150)]
 
 
-def nearest(shop: Workshop, text: str) -> int:
+def closest_page(shop: Workshop, text: str) -> int:
     """The page that the active index finds for a text."""
     embedder, index = shop.indexes.active()
     [(passage_id, _)] = index.search(embedder.embed([text])[0], document_ids=(), limit=1)
@@ -46,14 +46,14 @@ def test_search_goes_on_with_the_old_index_until_the_new_one_is_whole(settings: 
         shop.finish()
         shop.indexes.switch_to("other")
         assert other.reached.wait(LONG_SECONDS)
-        assert shop.indexes.active()[0].name == "minilm" and nearest(shop, PAGES[3]) == 3
+        assert shop.indexes.active()[0].name == "minilm" and closest_page(shop, PAGES[3]) == 3
         progress = shop.indexes.progress()
         assert progress is not None and (progress.embedder, progress.total) == ("other", 150)
         other.opened.set()
         assert switched(shop, "other") and shop.indexes.progress() is None
-        assert nearest(shop, PAGES[3]) == 3 and shop.vectors() == 150
+        assert closest_page(shop, PAGES[3]) == 3 and shop.vectors() == 150
         embedded = len(other.embedded)
-        assert shop.indexes.roll_back() and switched(shop, "minilm") and nearest(shop, PAGES[4]) == 4
+        assert shop.indexes.roll_back() and switched(shop, "minilm") and closest_page(shop, PAGES[4]) == 4
         assert shop.indexes.roll_back() and switched(shop, "other")
         assert len(other.embedded) == embedded, "going back and forth embeds nothing again"
 
@@ -70,7 +70,7 @@ def test_document_added_after_the_switch_is_kept_after_switching_back(settings: 
         shop.ingest.remove(first.id)
         shop.indexes.roll_back()
         assert switched(shop, "minilm")
-        assert shop.vectors() == 3 and nearest(shop, PAGES[4]) == 1
+        assert shop.vectors() == 3 and closest_page(shop, PAGES[4]) == 1
         shop.ingest.remove(second.id)
         assert shop.rows()["embeddings"] == shop.vectors() == 0
 
@@ -88,7 +88,7 @@ def test_model_that_goes_away_stops_the_build_and_not_the_search(settings: Setti
             if progress is None or progress.message:
                 break
             waited.wait(0.1)
-        assert progress is not None and "away" in progress.message and nearest(shop, PAGES[2]) == 2
+        assert progress is not None and "away" in progress.message and closest_page(shop, PAGES[2]) == 2
         other.broken = False
         shop.indexes.switch_to("other")
         assert switched(shop, "other")
@@ -112,7 +112,7 @@ def test_index_of_an_embedder_that_changed_is_not_asked(settings: Settings, tmp_
             if shop.indexes.progress() is None:
                 break
             waited.wait(0.1)
-        assert nearest(shop, PAGES[1]) == 1
+        assert closest_page(shop, PAGES[1]) == 1
 
 
 def test_build_goes_on_after_a_kill(settings: Settings, tmp_path: Path) -> None:
@@ -126,8 +126,8 @@ def test_build_goes_on_after_a_kill(settings: Settings, tmp_path: Path) -> None:
     assert process.exitcode == -signal.SIGKILL
     other = OtherEmbedder()
     with open_workshop(settings, embedders=lambda name, chosen: choose(other, name, chosen)) as shop:
-        assert shop.indexes.active()[0].name == "minilm" and nearest(shop, PAGES[3]) == 3
-        assert switched(shop, "other") and nearest(shop, PAGES[3]) == 3
+        assert shop.indexes.active()[0].name == "minilm" and closest_page(shop, PAGES[3]) == 3
+        assert switched(shop, "other") and closest_page(shop, PAGES[3]) == 3
         assert shop.vectors() == 150 and len([text for text in other.embedded if text != PAGES[3]]) < 150
 
 
@@ -137,7 +137,7 @@ def test_minilm_to_ollama_and_back(settings: Settings, tmp_path: Path) -> None:
         shop.ingest.add(make_pdf(tmp_path / "a.pdf", PAGES[:20]), "a.pdf")
         shop.finish()
         shop.indexes.switch_to("ollama:all-minilm")
-        assert switched(shop, "ollama:all-minilm") and nearest(shop, PAGES[7]) == 7
+        assert switched(shop, "ollama:all-minilm") and closest_page(shop, PAGES[7]) == 7
         shop.indexes.switch_to("minilm")
-        assert switched(shop, "minilm") and nearest(shop, PAGES[7]) == 7
+        assert switched(shop, "minilm") and closest_page(shop, PAGES[7]) == 7
         assert shop.vectors() == 20

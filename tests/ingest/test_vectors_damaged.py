@@ -1,4 +1,4 @@
-"""Promises about vectors: whatever happens to them, nothing stops or is left out, and they are made anew."""
+"""Promises about vectors: whatever happens to them, nothing stops or is omitted, and they are rebuilt."""
 
 import shutil
 import threading
@@ -14,7 +14,7 @@ PAGES = [f"Chapter {number} of the contract speaks of matter{number}." for numbe
 MORE = [f"Section {number} of the other paper deals with thing{number}." for number in range(70)]
 
 
-def settled(shop: Workshop) -> bool:
+def vectors_rebuilt(shop: Workshop) -> bool:
     """Wait until Chroma holds what SQLite holds."""
     waited = threading.Event()
     for _ in range(int(LONG_SECONDS / 0.1)):
@@ -36,7 +36,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with open_workshop(Settings(data_dir=folder / "data", ocr=False)) as shop:
         shop.ingest.add(make_pdf(folder / "b.pdf", PAGES), "b.pdf")
         shop.finish()
-        assert settled(shop)
+        assert vectors_rebuilt(shop)
     return folder
 
 
@@ -48,7 +48,7 @@ def copied(library: Path, tmp_path: Path) -> Settings:
 
 def test_vectors_lost_from_the_database_are_rebuilt(copied: Settings) -> None:
     with open_workshop(copied) as shop:
-        assert settled(shop)
+        assert vectors_rebuilt(shop)
     with open_workshop(copied) as shop:
         shop.ingest.close()
         connection = shop.database.connection
@@ -63,13 +63,13 @@ def test_vectors_lost_from_the_database_are_rebuilt(copied: Settings) -> None:
             if not shop.indexes.check():
                 break
             waited.wait(0.1)
-        assert settled(shop) and shop.vectors() == 70 and shop.indexes.check() == []
+        assert vectors_rebuilt(shop) and shop.vectors() == 70 and shop.indexes.check() == []
 
 
 def test_panic_of_chroma_ends_neither_question_nor_worker(copied: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     panic = type("PanicException", (BaseException,), {"__module__": "pyo3_runtime"})
     with open_workshop(copied) as shop:
-        assert settled(shop) and pages_found(shop, PAGES[5])[0] == 5
+        assert vectors_rebuilt(shop) and pages_found(shop, PAGES[5])[0] == 5
         import chromadb
 
         with monkeypatch.context() as patch:
@@ -81,4 +81,4 @@ def test_panic_of_chroma_ends_neither_question_nor_worker(copied: Settings, monk
             assert pages_found(shop, MORE[3])[0] == 3
             shop.ingest.remove(shop.library.list()[0].id)
     with open_workshop(copied) as shop:
-        assert settled(shop) and shop.indexes.check() == []
+        assert vectors_rebuilt(shop) and shop.indexes.check() == []

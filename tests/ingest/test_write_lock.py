@@ -1,4 +1,4 @@
-"""Promise: whatever a page holds, others can write while it is worked on, and who must wait is told so plainly."""
+"""Promise: whatever a page contains, others can write while it is processed; who must wait gets a clear message."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +30,7 @@ PAGES = {
 }
 
 
-class Says(PdfiumReader):
+class OneTextReader(PdfiumReader):
     """A reader that finds the same text on each page, all of it one heading with the longest of column heads."""
 
     def __init__(self, text: str) -> None:
@@ -43,10 +43,10 @@ class Says(PdfiumReader):
             yield replace(page, text=self._text, words=(), blocks=(block,))
 
 
-def watch(function: Callable[..., Any], database: Database, held: list[str]) -> Callable[..., Any]:
+def watch(function: Callable[..., Any], database: Database, calls: list[str]) -> Callable[..., Any]:
     def watched(*arguments: Any) -> Any:
         if database.connection.in_transaction:
-            held.append(function.__name__)
+            calls.append(function.__name__)
         return function(*arguments)
 
     return watched
@@ -56,20 +56,20 @@ def watch(function: Callable[..., Any], database: Database, held: list[str]) -> 
 def test_nothing_that_takes_time_is_done_under_the_write_lock(
     settings: Settings, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held: list[str] = []
-    with open_workshop(settings, Says(PAGES[kind])) as shop:
-        monkeypatch.setattr(keywords_module, "index_terms", watch(keywords_module.index_terms, shop.database, held))
+    calls: list[str] = []
+    with open_workshop(settings, OneTextReader(PAGES[kind])) as shop:
+        monkeypatch.setattr(keywords_module, "index_terms", watch(keywords_module.index_terms, shop.database, calls))
         for name in ("encode_layout", "embedding_key"):
-            monkeypatch.setattr(shelf_module, name, watch(getattr(shelf_module, name), shop.database, held))
+            monkeypatch.setattr(shelf_module, name, watch(getattr(shelf_module, name), shop.database, calls))
         document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", ["text"]), "a.pdf").document
         assert shop.ingest.wait([document.id], searchable_only=True, timeout_seconds=300)
-        assert held == [] and shop.library.get(document.id).passage_count > 50
+        assert calls == [] and shop.library.get(document.id).passage_count > 50
         contexts = shop.database.connection.execute("SELECT max(length(context)) FROM passages").fetchone()[0]
         assert contexts < 2_000, "a heading is repeated with each passage, and so has a limit"
 
 
 def test_page_that_is_too_long_is_cut_and_its_receipt_reports_it(settings: Settings, tmp_path: Path) -> None:
-    with open_workshop(settings, Says("A line of the ledger.\n" * 30_000)) as shop:
+    with open_workshop(settings, OneTextReader("A line of the ledger.\n" * 30_000)) as shop:
         document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", ["text"]), "a.pdf").document
         assert shop.ingest.wait([document.id], searchable_only=True, timeout_seconds=300)
         (receipt,) = shop.library.receipts(document.id)

@@ -1,4 +1,4 @@
-"""What states something is a claim; headings, questions, small talk and "the documents do not say" are not."""
+"""A sentence that states something is a claim; headings, questions, small talk and declines are not."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A confidence means what it says."""
+"""A confidence is calibrated."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A statement of figures is accepted when code makes it again from figures that stand on their pages, else never."""
+"""A statement of figures is accepted only if code derives it again from figures that are on their pages."""
 
 from dataclasses import replace
 from decimal import Decimal

@@ -25,7 +25,7 @@ def judge_answer(
 
 
 def verdict(typed: str, page: str) -> Verdict:
-    """The verdict on a draft whose evidence is one whole page."""
+    """Return the verdict on a draft with one whole page as evidence."""
     evidence = [Evidence(1, Passage("p", "d", 0, "1", page, 0, len(page)), "lease.pdf")]
     parts = read_marks(typed)[0]
     return verdict_of("", parts, evidence, removed_markers=0, page_text=lambda *_: page, threshold=0.65)
@@ -96,7 +96,7 @@ def test_an_invented_citation_number_is_counted_and_caps_faithfulness() -> None:
 
 
 @pytest.mark.behaviour(
-    "Evaluator", "Where the score for faithfulness or for citations is capped, the cap is told, and what it was."
+    "Evaluator", "If the score for faithfulness or for citations is capped, the cap and its value are reported."
 )
 def test_cap_is_reported_with_the_original_score() -> None:
     assert at_most(0.5, Score(0.83, "2 checked")) == Score(0.5, "2 checked (at most 50% then; it was 83%)")

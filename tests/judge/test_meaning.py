@@ -215,5 +215,5 @@ def test_what_is_appended_changes_the_verdict_on_no_other_claim(answer: str, neu
     def statuses(text: str) -> list[tuple[str, ClaimStatus]]:
         return [(one.claim.bare, one.status) for one in judge_answer("", text, [CLAUSES]).claims]
 
-    told = statuses(f"{answer.rstrip('.')}.")
-    assert statuses(f"{answer.rstrip('.')}.{neutral}")[: len(told)] == told
+    expected = statuses(f"{answer.rstrip('.')}.")
+    assert statuses(f"{answer.rstrip('.')}.{neutral}")[: len(expected)] == expected

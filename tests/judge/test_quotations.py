@@ -1,4 +1,4 @@
-"""A quotation is found where it stands on the page, however the page was typeset, and nowhere else."""
+"""A quotation is found at its own place on the page, however the page was typeset, and nowhere else."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What the client of model servers promises: it goes where it is told and comes back when it should."""
+"""The client of model servers: it connects only to the given address and returns when it should."""
 
 import asyncio
 import http.server
@@ -41,7 +41,7 @@ def serve() -> Iterator[Callable[..., Served]]:
     servers: list[http.server.ThreadingHTTPServer] = []
 
     def start(**how: object) -> Served:
-        served = Served(**how)  # type: ignore[arg-type]  # the test says what it wants served
+        served = Served(**how)  # type: ignore[arg-type]  # the test chooses what is served
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
@@ -72,7 +72,7 @@ def serve() -> Iterator[Callable[..., Served]]:
 
 @pytest.fixture
 def silent() -> Iterator[str]:
-    """The address of a server that accepts and says nothing."""
+    """Yield the address of a server that accepts connections and never replies."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()

@@ -1,4 +1,4 @@
-"""The models of an Ollama server: told with what they need, fetched with progress, stopped, removed; troubles too."""
+"""The models of an Ollama server: listed with requirements, fetched with progress, stopped, removed; errors too."""
 
 import json
 import threading
@@ -84,7 +84,7 @@ class Shop:
                 self.wfile.flush()
 
             def log_message(self, format: str, *values: object) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -148,8 +148,8 @@ def test_errors_are_reported_with_a_remedy(shop: Shop, tmp_path: Path) -> None:
     library = library_at(shop.address, tmp_path)
     shop.refuses = "pull model manifest: no such host"
     library.fetch("large:9b")
-    told = waited_for(library, lambda fetch: not fetch.running).error
-    assert "no such host" in told and "internet connection" in told
+    message = waited_for(library, lambda fetch: not fetch.running).error
+    assert "no such host" in message and "internet connection" in message
     library.fetch("a b")
     assert "not the name of a model" in waited_for(library, lambda f: f.name == "a b" and not f.running).error
 

@@ -59,9 +59,9 @@ def test_half_an_answer_is_given_whole_but_no_other_cell(shipped: Reader) -> Non
 def test_the_borders_of_cells_are_read_and_places_are_those_of_the_text(shipped: Reader) -> None:
     table = "Ticket\tAdults\tChildren\nDay\t12 euros\t8 euros\nYear\t\t90 euros"
     (reading,) = shipped.read("What does a year cost?", [table])
-    said = [table[start:end] for start, end in reading.windows[0].offsets]
-    assert "".join(said).replace(" ", "") == "".join(table.split())
-    assert said.count("") == table.count("\t")
+    pieces = [table[start:end] for start, end in reading.windows[0].offsets]
+    assert "".join(pieces).replace(" ", "") == "".join(table.split())
+    assert pieces.count("") == table.count("\t")
 
 
 def test_text_that_answers_scores_higher_than_text_that_does_not(shipped: Reader) -> None:
@@ -86,7 +86,7 @@ def test_a_text_without_words_is_read_as_nothing(shipped: Reader, text: str) -> 
 
 
 def test_another_file_in_its_place_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: Mapping[str, Any] = {**reader.card("reader"), "sha256": "0" * 64}
-    monkeypatch.setattr(reader, "card", lambda name: told)
+    changed_card: Mapping[str, Any] = {**reader.card("reader"), "sha256": "0" * 64}
+    monkeypatch.setattr(reader, "card", lambda name: changed_card)
     with pytest.raises(StorageError, match="not the expected one"):
         Reader().read("Who?", [TEXT])

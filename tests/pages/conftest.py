@@ -27,7 +27,7 @@ SECONDS = 300
 
 @pytest.fixture(autouse=True, scope="session")
 def _components_looked_for_once() -> Iterator[None]:
-    """Streamlit's stand-in for a browser asks every installed package anew, for each screen, whether it has some."""
+    """Streamlit's AppTest scans every installed package for components again for each screen; scan once instead."""
     with pytest.MonkeyPatch.context() as patch:
         found = manifest_scanner.scan_component_manifests()
         patch.setattr(manifest_scanner, "scan_component_manifests", lambda *args, **options: found)
@@ -41,7 +41,7 @@ def suggestions() -> None:
 
 @pytest.fixture(autouse=True)
 def _suggests_nothing(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """To suggest three questions, a new conversation asks a dozen; elsewhere they would only run beside the test."""
+    """To suggest three questions, a new conversation asks a dozen; in other tests these would run in the background."""
     if "suggestions" not in request.fixturenames:
         monkeypatch.setattr(Suggestions, "of", lambda self, documents: ())
         monkeypatch.setattr(Suggestions, "known", lambda self, documents: True)
@@ -113,9 +113,9 @@ def ask(app: Pincite) -> Ask:
 
 @pytest.fixture
 def speak(monkeypatch: pytest.MonkeyPatch) -> Callable[..., ScriptedModel]:
-    """Let a model that is told what to say write the answers."""
+    """Let a scripted model write the answers."""
 
-    def as_told(*answers: str | Exception) -> ScriptedModel:
+    def scripted(*answers: str | Exception) -> ScriptedModel:
         model = ScriptedModel(*answers)
 
         def choose(settings: object, asked: str | None = None) -> ChatModel:
@@ -124,4 +124,4 @@ def speak(monkeypatch: pytest.MonkeyPatch) -> Callable[..., ScriptedModel]:
         monkeypatch.setattr("pincite.core.services.bootstrap.choose_engine", choose)
         return model
 
-    return as_told
+    return scripted

@@ -30,7 +30,7 @@ SCOPE_ICONS = ("folder_open:", "warning:")
 
 
 @pytest.fixture
-def held(contract: Document, speak: Speak) -> Iterator[ScriptedModel]:
+def waiting_model(contract: Document, speak: Speak) -> Iterator[ScriptedModel]:
     model = speak(*["Overdue amounts bear a penalty of 1.5 % per month [1]."] * 3)
     model.gate = threading.Event()
     yield model
@@ -68,17 +68,17 @@ def test_the_sample_contract_is_read_and_asked(app: Pincite) -> None:
     screen.assert_sound()
 
 
-def test_working_shows_steps_draft_and_a_way_to_stop(app: Pincite, held: ScriptedModel) -> None:
+def test_working_shows_steps_draft_and_a_way_to_stop(app: Pincite, waiting_model: ScriptedModel) -> None:
     session = app.sessions.create()
     turn_id = app.runner.ask(session.id, PENALTIES)
-    assert held.begun.wait(SECONDS)
+    assert waiting_model.begun.wait(SECONDS)
     screen = Screen("chat", session=session.id)
     assert "Draft, not checked yet" in screen.words()
     assert "Overdue" in screen.words()
     assert not screen.test.chat_input[0].disabled
     screen.press("Stop")
-    assert held.gate is not None
-    held.gate.set()
+    assert waiting_model.gate is not None
+    waiting_model.gate.set()
     assert app.runner.wait(turn_id, SECONDS).turn.status is TurnStatus.STOPPED
     screen.test.run()
     assert "Stopped" in screen.words() and "Run again" in screen.words()
@@ -86,15 +86,15 @@ def test_working_shows_steps_draft_and_a_way_to_stop(app: Pincite, held: Scripte
     screen.assert_sound()
 
 
-def test_a_page_switch_in_mid_answer_loses_nothing(app: Pincite, held: ScriptedModel) -> None:
+def test_a_page_switch_in_mid_answer_loses_nothing(app: Pincite, waiting_model: ScriptedModel) -> None:
     session = app.sessions.create()
     turn_id = app.runner.ask(session.id, PENALTIES)
-    assert held.begun.wait(SECONDS)
+    assert waiting_model.begun.wait(SECONDS)
     screen = Screen("chat", session=session.id)
     screen.test.switch_page("pages/documents.py").run()
     screen.assert_sound()
-    assert held.gate is not None
-    held.gate.set()
+    assert waiting_model.gate is not None
+    waiting_model.gate.set()
     app.runner.wait(turn_id, SECONDS)
     screen.test.switch_page("pages/chat.py").run()
     assert "1.5 % per month" in screen.words()
@@ -102,18 +102,18 @@ def test_a_page_switch_in_mid_answer_loses_nothing(app: Pincite, held: ScriptedM
 
 
 def test_a_turn_that_ends_while_the_page_is_drawn_shows_its_answer(
-    app: Pincite, held: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+    app: Pincite, waiting_model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = app.sessions.create()
     turn_id = app.runner.ask(session.id, PENALTIES)
-    assert held.begun.wait(SECONDS)
+    assert waiting_model.begun.wait(SECONDS)
     screen = Screen("chat", session=session.id)
     read = app.turns.newest
 
     def read_then_end(session_id: str, most: int) -> list[Turn]:
         turns = read(session_id, most)
-        assert held.gate is not None
-        held.gate.set()
+        assert waiting_model.gate is not None
+        waiting_model.gate.set()
         app.runner.wait(turn_id, SECONDS)
         return turns
 
@@ -124,11 +124,11 @@ def test_a_turn_that_ends_while_the_page_is_drawn_shows_its_answer(
 
 
 def test_a_draft_that_is_tried_again_stays_until_the_next_has_words(
-    app: Pincite, held: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+    app: Pincite, waiting_model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = app.sessions.create()
     turn_id = app.runner.ask(session.id, PENALTIES)
-    assert held.begun.wait(SECONDS)
+    assert waiting_model.begun.wait(SECONDS)
     live = LiveTurn(replace(app.runner.snapshot(turn_id).turn, path=("retriever", "generator", "judge")), app.turns)
     live.draft([AnswerPart("The first attempt.")])
     live.draft([])
@@ -142,16 +142,16 @@ def test_a_draft_that_is_tried_again_stays_until_the_next_has_words(
     screen.assert_sound()
 
 
-def test_a_question_asked_in_mid_answer_waits_and_is_then_answered(app: Pincite, held: ScriptedModel) -> None:
+def test_a_question_asked_in_mid_answer_waits_and_is_then_answered(app: Pincite, waiting_model: ScriptedModel) -> None:
     session = app.sessions.create()
     first = app.runner.ask(session.id, PENALTIES)
-    assert held.begun.wait(SECONDS)
+    assert waiting_model.begun.wait(SECONDS)
     screen = Screen("chat", session=session.id)
     screen.test.chat_input[0].set_value("Which law governs it?").run()
     assert [one.question for one in app.runner.waiting(session.id)] == ["Which law governs it?"]
     assert "Waiting for the previous answer" in Screen("chat", session=session.id).words(), "a second tab shows it too"
-    assert held.gate is not None
-    held.gate.set()
+    assert waiting_model.gate is not None
+    waiting_model.gate.set()
     app.runner.wait(first, SECONDS)
     deadline = time.monotonic() + SECONDS
     while app.runner.waiting(session.id) and time.monotonic() < deadline:
@@ -176,15 +176,15 @@ def test_waiting_question_that_failed_shows_the_reason_and_can_be_asked_again(ap
     screen.assert_sound()
 
 
-def test_a_waiting_question_can_be_taken_back(app: Pincite, held: ScriptedModel) -> None:
+def test_a_waiting_question_can_be_taken_back(app: Pincite, waiting_model: ScriptedModel) -> None:
     session = app.sessions.create()
     first = app.runner.ask(session.id, PENALTIES)
-    assert held.begun.wait(SECONDS)
+    assert waiting_model.begun.wait(SECONDS)
     screen = Screen("chat", session=session.id)
     screen.test.chat_input[0].set_value("Which law governs it?").run()
     screen.press("Cancel")
-    assert held.gate is not None
-    held.gate.set()
+    assert waiting_model.gate is not None
+    waiting_model.gate.set()
     app.runner.wait(first, SECONDS)
     assert len(app.turns.of_session(session.id)) == 1 and not app.runner.waiting(session.id)
     screen.assert_sound()
@@ -211,7 +211,7 @@ def test_turning_the_pages_loses_no_mark_and_the_address_opens_the_same_page(
 
 
 @pytest.mark.parametrize(
-    ("address", "told"),
+    ("address", "message"),
     [
         ({"session": "none"}, "The session in this link was not found."),
         ({"document": "none", "page": "1"}, "The page in this link was not found"),
@@ -220,11 +220,11 @@ def test_turning_the_pages_loses_no_mark_and_the_address_opens_the_same_page(
     ],
 )
 def test_address_for_missing_content_shows_a_message(
-    app: Pincite, contract: Document, address: dict[str, str], told: str
+    app: Pincite, contract: Document, address: dict[str, str], message: str
 ) -> None:
     here = {"document": contract.id} if "session" not in address else {}
     screen = Screen("chat", **(here | address))
-    assert told in screen.words()
+    assert message in screen.words()
     screen.assert_sound()
 
 
@@ -241,7 +241,7 @@ def test_each_dropped_file_is_reported_in_its_own_row_next_to_the_box(app: Pinci
 
 
 def _scope(screen: Screen) -> str:
-    """What the control says that the next question searches."""
+    """Return the control's text about what the next question searches."""
     (popover,) = [block for block in screen.test.get("popover") if block.proto.popover.icon.endswith(SCOPE_ICONS)]
     return str(popover.proto.popover.label).replace("\\", "")
 
@@ -302,10 +302,13 @@ def test_the_sources_in_the_sidebar_are_what_is_searched(app: Pincite, contract:
     assert set(app.sessions.get(session.id).document_ids) == {contract.id, third}
     assert not source(second).value and _scope(screen) == "2 of 3 documents"
     source(contract.id).uncheck().run()
-    assert app.sessions.get(session.id).document_ids == (third,) and source(third).disabled, "one stays chosen"
+    assert app.sessions.get(session.id).document_ids == (third,) and not source(third).disabled
     source(second).check().run()
     source(contract.id).check().run()
     assert app.sessions.get(session.id).document_ids == () and _scope(screen) == "All 3 documents"
+    for number in (second, contract.id, third):
+        source(number).uncheck().run()
+    assert app.sessions.get(session.id).document_ids == (), "without the last one all are searched"
     only = f"icon_only_source_{session.id}_{second}"
     screen.test.button(key=only).click().run()
     assert app.sessions.get(session.id).document_ids == (second,) and not source(third).value
@@ -326,8 +329,8 @@ def test_notice_about_a_document_is_shown_once_per_conversation(app: Pincite, co
 
 @pytest.mark.behaviour(
     "Filters",
-    "In the app the documents to search are chosen by company, year or type, and only values that tell "
-    "documents apart are offered.",
+    "In the app the documents to search are chosen by company, year or type, and only values that distinguish "
+    "documents are offered.",
 )
 def test_the_scope_is_chosen_by_what_is_known_of_the_documents(app: Pincite, contract: Document) -> None:
     second = _add(app, 2)
@@ -345,7 +348,7 @@ def test_the_scope_is_chosen_by_what_is_known_of_the_documents(app: Pincite, con
 
 @pytest.mark.behaviour(
     "Filters",
-    "Where a question names a document, a chip says that only this one was searched, and one press searches all.",
+    "If a question names a document, a chip shows that only this one was searched, and one press searches all.",
 )
 def test_what_a_question_names_is_a_filter_that_can_be_taken_away(app: Pincite, contract: Document) -> None:
     _add(app, 2)
@@ -354,7 +357,7 @@ def test_what_a_question_names_is_a_filter_that_can_be_taken_away(app: Pincite, 
     app.runner.wait(app.runner.ask(session.id, question), SECONDS)
     screen = Screen("chat", session=session.id)
     (chip,) = [one for one in screen.test.button if one.label.startswith("Only ")]
-    assert chip.label == r"Only service-contract.pdf"
+    assert chip.label == "Only service-contract.pdf, named in the question"
     chip.click().run()
     _, turn = app.turns.of_session(session.id)
     turn = app.runner.wait(turn.id, SECONDS).turn
@@ -450,8 +453,8 @@ def test_flagged_answer_shows_no_percentage_with_its_warning(
     speak(WRONG, WRONG, WRONG)
     turn = ask()
     screen = Screen("chat", session=turn.session_id)
-    told = [*(box.label for box in screen.test.expander), *(box.value for box in screen.test.warning)]
-    assert not [words for words in told if re.search(r"(unsure|right), \d+%", words, re.IGNORECASE)]
+    shown_texts = [*(box.label for box in screen.test.expander), *(box.value for box in screen.test.warning)]
+    assert not [words for words in shown_texts if re.search(r"(unsure|right), \d+%", words, re.IGNORECASE)]
     assert "Confidence in this draft" in screen.words(), "it stands in the details"
     app.reviews.decide(turn.id, ReviewDecision.REJECTED)
     screen.test.run()
@@ -546,7 +549,7 @@ def test_question_shows_that_its_documents_were_removed(
     assert app.ingest.wait([report.id], timeout_seconds=SECONDS)
     ask()
     app.ingest.remove(report.id)
-    assert "Documents: service-contract.pdf; 1 more since removed" in Screen("chat").words()
+    assert "Chosen documents: service-contract.pdf; 1 more since removed" in Screen("chat").words()
     app.ingest.remove(contract.id)
     assert "Searched 2 documents, since removed" in Screen("chat").words()
 
@@ -643,7 +646,7 @@ def test_the_empty_conversation_shows_the_documents_and_asks_what_is_suggested(
         if app.suggestions.known([contract]) or waited.wait(0.1):
             break
     screen = Screen("chat")
-    assert "**service-contract.pdf**" in screen.words() and "Contract · 4 pages" in screen.words()
+    assert "**service-contract.pdf**" in screen.words() and "Contract (a guess) · 4 pages" in screen.words()
     [first, *_] = app.suggestions.of([contract])
     screen.press(first.question)
     [session] = app.sessions.list()

@@ -12,7 +12,7 @@ from pincite.core.domain.errors import PinciteError
 from pincite.core.services.bootstrap import Pincite
 from pincite.pages.components.page_view import HIDDEN, PICTURE_WIDTH, page_picture
 from tests.pages.conftest import SECONDS, Screen
-from tests.support.hidden_pdfs import attacks
+from tests.support.hidden_pdfs import ATTACKS, attacks
 from tests.support.pdfs import prose
 
 
@@ -65,8 +65,8 @@ def test_failed_files_get_a_message_each_and_stop_no_other(app: Pincite, samples
             ("report.pdf", good, "x"),
         ]
     ).run()
-    told = [error.value for error in screen.test.error]
-    assert any("letter.pdf" in text for text in told) and any("void.pdf" in text for text in told)
+    errors = [error.value for error in screen.test.error]
+    assert any("letter.pdf" in text for text in errors) and any("void.pdf" in text for text in errors)
     assert [document.name for document in app.library.list()] == ["report.pdf"]
     screen.press("Dismiss messages")
     assert not screen.test.error
@@ -120,7 +120,7 @@ def test_the_same_bytes_are_recognised_and_a_new_version_is_offered(
             ("service-contract.pdf", (samples / "technical-report.pdf").read_bytes(), "application/pdf"),
         ]
     ).run()
-    assert "already here, with the same content" in screen.words()
+    assert "**copy.pdf** is already here as **service-contract.pdf**, with the same content" in screen.words()
     assert "Is this a new version?" in screen.words()
     screen.press("Replace the old version")
     assert app.ingest.wait(timeout_seconds=SECONDS)
@@ -193,8 +193,8 @@ def test_a_document_is_renamed_and_deleted_after_a_question(app: Pincite, contra
 
 @pytest.mark.behaviour(
     "Filters",
-    "A user corrects what is known of a document; the correction is kept as theirs, and a corrected title is "
-    "searched from then on.",
+    "A user corrects the metadata of a document; the correction is kept as theirs, and a corrected title is "
+    "searched afterwards.",
 )
 def test_what_a_user_corrects_counts_as_theirs(app: Pincite, contract: Document) -> None:
     screen = Screen("documents")
@@ -293,12 +293,50 @@ def test_documents_in_english_get_no_offer(app: Pincite, contract: Document) -> 
     assert "Not in English" not in Screen("documents").words()
 
 
+def test_the_details_of_one_document_are_beside_the_list(app: Pincite, contract: Document, samples: Path) -> None:
+    alone = Screen("documents")
+    assert alone.test.subheader, "a single document needs no choice"
+    report = app.ingest.add(samples / "technical-report.pdf", "technical-report.pdf").document
+    assert app.ingest.wait([report.id], timeout_seconds=SECONDS)
+    screen = Screen("documents")
+    assert not screen.test.columns and not screen.test.subheader
+    _choose(screen)
+    listing, details = screen.test.columns[:2]
+    assert listing.dataframe and not listing.subheader
+    assert [one.value for one in details.subheader] == ["technical-report.pdf"]
+    screen.assert_sound()
+
+
+def test_a_document_is_put_into_collections_and_taken_out(app: Pincite, contract: Document) -> None:
+    leases = app.collections.create("Leases")
+    screen = Screen("documents")
+    (collections,) = (one for one in screen.test.multiselect if one.label == "Collections")
+    collections.set_value([leases.id]).run()
+    assert app.collections.get(leases.id).document_ids == (contract.id,)
+    (collections,) = (one for one in screen.test.multiselect if one.label == "Collections")
+    assert collections.value == [leases.id]
+    collections.set_value([]).run()
+    assert app.collections.get(leases.id).document_ids == ()
+    screen.assert_sound()
+
+
+def test_text_outside_the_page_is_no_hidden_text(app: Pincite) -> None:
+    made = next(one for one in attacks(len(ATTACKS)) if one.kind == "outside the page")
+    app.ingest.add(made.content, "lease.pdf")
+    assert app.ingest.wait(timeout_seconds=SECONDS)
+    screen = Screen("documents")
+    _choose(screen)
+    titles = [one.label for one in screen.test.expander]
+    assert any("1 page has text outside the visible page (" in title for title in titles)
+    assert not any("Hidden text" in title for title in titles)
+
+
 def test_hidden_text_is_reported_and_shown_only_on_request(app: Pincite) -> None:
     made = next(attacks(1))
     app.ingest.add(made.content, "lease.pdf")
     assert app.ingest.wait(timeout_seconds=SECONDS)
     document = app.library.find("lease.pdf")
-    assert made.told not in app.library.page_text(document.id, 0)
+    assert made.text not in app.library.page_text(document.id, 0)
     screen = Screen("documents")
     _choose(screen)
     assert "hidden characters: white on white" in screen.words()

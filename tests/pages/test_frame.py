@@ -1,4 +1,4 @@
-"""The frame around the pages: it stands also where nothing can be opened."""
+"""The frame around the pages: it is shown even if nothing can be opened."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -20,9 +20,9 @@ def test_answer_quotations_are_pinned_and_show_when_their_source_is_removed(
     app.ingest.remove(contract.id)
     screen.test.run()
     screen.assert_sound()
-    gone = [button for button in screen.test.button if button.key == f"pin_{pins[0].id}"]
-    assert gone[0].disabled
-    assert "source removed" in gone[0].label
+    removed_pins = [button for button in screen.test.button if button.key == f"pin_{pins[0].id}"]
+    assert removed_pins[0].disabled
+    assert "source removed" in removed_pins[0].label
 
 
 def test_what_is_written_is_kept(app: Pincite, ask: Ask) -> None:

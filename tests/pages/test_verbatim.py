@@ -1,6 +1,6 @@
-"""What is quoted stands on its page, character for character, wherever it is shown; its number points there.
+"""Quoted text is on its page, character for character, wherever it is shown; its number points there.
 
-Pages hold what looks like our markers, like Markdown, like HTML, and letters that other programs change in passing.
+Pages contain text like our markers, like Markdown, like HTML, and letters that other programs change in passing.
 """
 
 import json
@@ -50,8 +50,8 @@ pieces = st.lists(st.one_of(words, st.sampled_from(FOREIGN)), min_size=1, max_si
 def pages(draw: st.DrawFn) -> dict[str, list[str]]:
     """Some documents, each with sentences about a topic that the question can ask for."""
     topics, ends = st.sampled_from(TOPICS), st.sampled_from(ENDS)
-    said = st.builds(lambda topic, rest, end: f"The {topic} {rest}{end}", topics, pieces, ends)
-    page = st.lists(said, min_size=1, max_size=4).flatmap(
+    sentence = st.builds(lambda topic, rest, end: f"The {topic} {rest}{end}", topics, pieces, ends)
+    page = st.lists(sentence, min_size=1, max_size=4).flatmap(
         lambda sentences: st.sampled_from([" ", "\n"]).map(lambda gap: gap.join(sentences))
     )
     document = st.lists(page, min_size=1, max_size=3)
@@ -110,8 +110,8 @@ def assert_all_is_on_its_page(world: World, turn: Turn) -> None:
         assert items[citation.number].document_name == citation.document_name
     for part in turn.parts:
         if not part.verbatim:
-            said = (PartKind.DECLINE, PartKind.EVIDENCE, PartKind.NOTE)
-            assert part.kind in said or not part.text.strip()
+            own_words = (PartKind.DECLINE, PartKind.EVIDENCE, PartKind.NOTE)
+            assert part.kind in own_words or not part.text.strip()
             continue
         [number] = part.numbers
         passage = items[number].passage
@@ -302,7 +302,7 @@ def test_the_tick_is_withdrawn_when_the_page_or_its_document_goes(app_to_spoil: 
     assert [one.start + 11 for one in quoted] == [one.start for one in quoted_now]
     opened = _cited(app, f"{turn.id}.{turn.citations[0].number}")
     assert opened and (moved.citations[0].start, moved.citations[0].end) in opened.marks
-    write(f"Twice. {before} {before}")  # nobody can say which of the two it was
+    write(f"Twice. {before} {before}")  # nobody knows which of the two it was
     assert_withdrawn()
     write("Recognised anew.")
     assert_withdrawn()

@@ -68,7 +68,7 @@ def test_model_text_cannot_load_or_link(attack: str) -> None:
     "LaTeX in a model's prose is drawn as a formula; what in it could link, load, colour or make room stays text.",
 )
 @pytest.mark.parametrize(
-    ("said", "drawn"),
+    ("written", "drawn"),
     [
         (r"Then \(E = mc^2\) [1].", r"Then $E = mc^2$ \[1\]."),
         (r"So \[ \frac{a}{b} < 3 \] holds", r"So $\frac{a}{b} \lt  3$ holds"),
@@ -78,9 +78,9 @@ def test_model_text_cannot_load_or_link(attack: str) -> None:
         (r"$\rule{9em}{9em}$", r"\$\\rule{9em}{9em}\$"),
     ],
 )
-def test_model_formulas_are_drawn_only_when_harmless(said: str, drawn: str) -> None:
-    assert tame(said) == drawn
-    assert "$" not in escape(said).replace("\\$", "")
+def test_model_formulas_are_drawn_only_when_harmless(written: str, drawn: str) -> None:
+    assert tame(written) == drawn
+    assert "$" not in escape(written).replace("\\$", "")
 
 
 def test_a_bare_address_stays_text() -> None:

@@ -62,8 +62,8 @@ def test_words_of_an_answer_go_no_further_than_the_questions_that_are_marked_for
     history = [first]
     for question in asked:
         plan = plan_after(question, history)
-        held = "Hiddenson" in str(replace(plan, notes=()))
-        assert held == (question == asked[0]) and any(FROM_THE_ANSWER in note for note in plan.notes) == held
+        found = "Hiddenson" in str(replace(plan, notes=()))
+        assert found == (question == asked[0]) and any(FROM_THE_ANSWER in note for note in plan.notes) == found
         history.append(Exchange("", question, "Nothing.", plan))
 
 
@@ -121,10 +121,10 @@ def test_the_reranker_settles_which_reading_a_passage_counts_by() -> None:
     assert relevance == pytest.approx({"a": (0.9 + 0.65) / 2, "b": (0.8 + 0.5) / 2, "c": (0.4 + 0.3) / 2})
 
 
-@pytest.mark.parametrize("said", ["No, that is wrong.", "No, please look again", "I meant for the customer only"])
-def test_what_names_no_other_thing_puts_nothing_in_its_place(said: str) -> None:
+@pytest.mark.parametrize("reply", ["No, that is wrong.", "No, please look again", "I meant for the customer only"])
+def test_what_names_no_other_thing_puts_nothing_in_its_place(reply: str) -> None:
     question = "What was the net revenue in 2014?"
-    assert "net revenue in 2014" in read_after(said, [Exchange("", question, "5.5 billion.")], leaning_of).standalone
+    assert "net revenue in 2014" in read_after(reply, [Exchange("", question, "5.5 billion.")], leaning_of).standalone
 
 
 def test_a_figure_takes_the_place_of_the_one_before_the_same_word() -> None:
@@ -148,8 +148,8 @@ def test_the_new_part_decides_what_is_answered(question: str, asked: str) -> Non
 
 def test_earlier_questions_about_a_topic_are_listed_for_that_topic_only() -> None:
     history = (Exchange("", "When does the council meet?", "In March."), Exchange("", "Who pays?", "The client."))
-    told = about_conversation("What did I ask about the council?", history)
-    assert "When does the council meet?" in told and "Who pays" not in told
+    reply = about_conversation("What did I ask about the council?", history)
+    assert "When does the council meet?" in reply and "Who pays" not in reply
     assert (
         about_conversation("What did I ask about bridges?", history)
         == "You asked nothing about bridges in this session."

@@ -1,4 +1,4 @@
-"""A question becomes a plan without a model: what is asked, in several wordings, and where to look."""
+"""A question becomes a plan without a model: its subject, in several wordings, and where to look."""
 
 import pytest
 from hypothesis import given
@@ -95,7 +95,7 @@ HISTORY = (Exchange("", "How do I charge the headset?", "With the cable."),)
     ],
 )
 def test_a_follow_up_is_read_with_what_it_refers_to(question: str, topic: str) -> None:
-    """The whole question, where the follow-up does not say what it asks."""
+    """The whole question, if the follow-up does not contain what it asks."""
     assert read_after(question, HISTORY, leaning_of).standalone == f"{question} ({topic})"
 
 
@@ -188,7 +188,7 @@ def test_an_opening_that_names_something_is_kept(question: str) -> None:
     assert set(named) <= set(content_terms(core_question(question)))
 
 
-@pytest.mark.behaviour("Memory", "A message that stands alone is read by itself, whatever was asked before.")
+@pytest.mark.behaviour("Memory", "A message that is complete is read alone, whatever was asked before.")
 @pytest.mark.parametrize(
     "question",
     [

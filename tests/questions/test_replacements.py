@@ -37,7 +37,7 @@ def test_the_thing_that_a_follow_up_names_takes_the_place_of_its_like(before: st
     assert with_replacement(before, follow_up) == meant
 
 
-def test_the_legal_form_of_a_name_goes_with_it() -> None:
+def test_the_legal_form_is_replaced_with_its_name() -> None:
     history = (Exchange("", "What dividend did Ormsgill Holdings plc pay for the 2011 financial year?", ""),)
     plan = plan_after("And Lathbury Group Ltd?", history, replacing=with_replacement)
     assert plan.standalone_question == "What dividend did Lathbury Group Ltd pay for the 2011 financial year?"

@@ -1,4 +1,4 @@
-"""Whether a question asks for a list or a date is told by its form, and a list is given item by item."""
+"""The form of a question shows whether it asks for a list or a date, and a list is given item by item."""
 
 from pincite.core.answers.lists import listed
 from pincite.core.answers.units import units_of

@@ -20,7 +20,7 @@ from pincite.core.store.shelf import Shelf
 
 
 def page(index: int, text: str, *, label: str = "") -> Page:
-    """A page whose lines are blocks: '# ' opens a heading, '| ' a table row, anything else a paragraph."""
+    """Return a page with each line as a block: '# ' opens a heading, '| ' a table row, anything else a paragraph."""
     blocks, plain, at = [], [], 0
     for line in text.strip().split("\n"):
         kind = {"#": BlockKind.HEADING, "|": BlockKind.TABLE_ROW}.get(line[:1], BlockKind.PARAGRAPH)

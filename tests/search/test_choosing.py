@@ -71,13 +71,13 @@ def test_the_named_company_and_year_come_first() -> None:
     assert best == "3M_2018_10K.pdf" and scores[best] >= DECISIVE_MATCH
     assert second == "3M_2016_10K.pdf" and scores[second] < scores[best]
     assert all(scores[name] == 0 for name in rest)
-    assert nearest("How many stores has Best Buy?", library) == "BESTBUY_2018_10K.pdf"
+    assert best_match("How many stores has Best Buy?", library) == "BESTBUY_2018_10K.pdf"
 
 
 def test_a_name_is_known_with_a_slip_of_the_pen_or_cut_short() -> None:
     library = [document("NORTHWIND_2021.pdf"), document("ACTIVISIONBLIZZARD_2019.pdf"), document("contract.pdf")]
-    assert nearest("What did Nortwind earn?", library) == "NORTHWIND_2021.pdf"
-    assert nearest("How many games has Activision?", library) == "ACTIVISIONBLIZZARD_2019.pdf"
+    assert best_match("What did Nortwind earn?", library) == "NORTHWIND_2021.pdf"
+    assert best_match("How many games has Activision?", library) == "ACTIVISIONBLIZZARD_2019.pdf"
     assert set(match_documents("Who is the contact?", (), library).values()) == {0}
 
 
@@ -88,14 +88,14 @@ def test_scores_are_plain_floats_where_a_name_is_one_letter_off() -> None:
         assert max(scores.values()) > 0 and {type(score) for score in scores.values()} == {float}
 
 
-def nearest(question: str, library: list[Document]) -> str:
+def best_match(question: str, library: list[Document]) -> str:
     scores = match_documents(question, (), library)
     return max(scores, key=lambda name: scores[name])
 
 
 def test_titles_and_authors_name_documents_too() -> None:
     library = [document("a1.pdf", title="WH-1000XM4 Help Guide"), document("b2.pdf", title="Coffee Machine Manual")]
-    assert nearest("How do I descale the coffee machine?", library) == "b2.pdf"
+    assert best_match("How do I descale the coffee machine?", library) == "b2.pdf"
     assert set(match_documents("What about the weather?", (), library).values()) == {0}
 
 
@@ -124,7 +124,7 @@ def test_one_page_does_not_take_every_place() -> None:
 
 @pytest.mark.behaviour(
     "Budget",
-    "Evidence fits into the context budget, and the trace says how many passages did not fit, were weak or "
+    "Evidence fits into the context budget, and the trace shows how many passages did not fit, were weak or "
     "repeated others.",
 )
 def test_budget_is_respected_and_omitted_passages_are_reported() -> None:
@@ -138,9 +138,9 @@ def test_budget_is_respected_and_omitted_passages_are_reported() -> None:
 
 def test_evidence_has_the_strongest_at_both_ends_with_neighbours_next_to_them() -> None:
     kept = [candidate(f"text {n}", 0.9 - n / 10, page=10 * n) for n in range(4)]
-    beside = candidate("before", 0, page=9).passage, candidate("after", 0, page=11).passage
+    neighbours = candidate("before", 0, page=9).passage, candidate("after", 0, page=11).passage
     opening = candidate("title page", 0, of="b").passage
-    chosen, _ = fill_budget(kept, {kept[1].passage.id: beside}, [opening], context_characters=10_000)
+    chosen, _ = fill_budget(kept, {kept[1].passage.id: neighbours}, [opening], context_characters=10_000)
     evidence = to_evidence(chosen, {"a": document("A.pdf"), "b": document("B.pdf")})
     assert [item.passage.text for item in evidence] == [
         "text 0", "text 2", "title page", "text 3", "before", "text 1", "after",
@@ -152,7 +152,7 @@ def test_evidence_has_the_strongest_at_both_ends_with_neighbours_next_to_them() 
 
 @pytest.mark.behaviour(
     "Filters",
-    "A company, a year or a type that stands in the question narrows the search by itself.",
+    "A company, a year or a type that is in the question narrows the search automatically.",
     but=(
         'a company or title that is named does, a year chooses among the documents of that name, and a type ("the '
         'policy", "the 2023 report") where exactly one document fits and the type of each is known; a year alone '
@@ -271,8 +271,8 @@ def test_a_part_that_names_no_document_is_asked_of_those_before_it() -> None:
     assert ("What do the Tram Lines cost?", ("tram lines.pdf",), "") in mentioned, (
         "it names one, and asks something else"
     )
-    gone = in_documents(plan_question("Who pays? Who signs?"), PRICES, targets=("gone",))
-    assert {piece.query.document_ids for piece in gone.pieces} == {("gone",)}, "never all documents instead"
+    planned = in_documents(plan_question("Who pays? Who signs?"), PRICES, targets=("gone",))
+    assert {piece.query.document_ids for piece in planned.pieces} == {("gone",)}, "never all documents instead"
     years = plan_question("What was revenue in 2021 and what was profit?")
     assert [one.time_ranges for one in plans_of(years)] == [("2021",), ("2021",)]
 

@@ -1,4 +1,4 @@
-"""What a model is told of a conversation: the newest, what fits the question from further back, within its share."""
+"""A model gets a conversation's newest exchanges and the older ones that fit the question, within its share."""
 
 import pytest
 from hypothesis import given
@@ -16,41 +16,41 @@ FILLER = tuple(
 
 @pytest.mark.behaviour(
     "Memory",
-    "A model is told the newest exchanges that fit into a window (1,500 characters), and up to two older ones "
-    "that share telling words with the question.",
+    "A model receives the newest exchanges that fit into a window (1,500 characters), and up to two older "
+    "ones that share distinctive words with the question.",
 )
 def test_old_exchange_about_the_same_thing_is_included_again() -> None:
-    told = conversation_for("When was the Harrow Bridge opened?", (BRIDGE, *FILLER))
-    assert told.older == (BRIDGE,) and told.newest == FILLER[-len(told.newest) :]
-    assert [message.text for message in told.messages[2:4]] == [BRIDGE.question, BRIDGE.answer]
-    assert told.left_out == 1 + len(FILLER) - 1 - len(told.newest)
+    memory = conversation_for("When was the Harrow Bridge opened?", (BRIDGE, *FILLER))
+    assert memory.older == (BRIDGE,) and memory.newest == FILLER[-len(memory.newest) :]
+    assert [message.text for message in memory.messages[2:4]] == [BRIDGE.question, BRIDGE.answer]
+    assert memory.left_out == 1 + len(FILLER) - 1 - len(memory.newest)
 
 
 def test_omitted_exchanges_are_condensed_within_their_share_except_small_talk() -> None:
     hello = Exchange("0", "Hello!", "Hello, ask me about your documents.", intent=Intent.CHAT)
-    told = conversation_for("Who signed?", (hello, BRIDGE, *FILLER[:12]))
-    lines = told.condensed.splitlines()
+    memory = conversation_for("Who signed?", (hello, BRIDGE, *FILLER[:12]))
+    lines = memory.condensed.splitlines()
     assert lines[0] == "- How long is the Harrow Bridge?: The Harrow Bridge is 412 m long."
-    assert len(lines) == told.left_out - 1, "the greeting is left out, and not told in short"
-    assert told.messages[0].text.endswith(told.condensed)
+    assert len(lines) == memory.left_out - 1, "the greeting is left out, and not told in short"
+    assert memory.messages[0].text.endswith(memory.condensed)
     many = conversation_for("Who signed?", (BRIDGE, *FILLER * 3))
     assert "Harrow Bridge" in many.condensed.splitlines()[0], "the oldest is not forgotten"
 
 
 WORDS = st.sampled_from("rent lease notice bridge engine fee audit clause deposit storey valve tenant".split())
 ASKED = st.lists(WORDS, min_size=1, max_size=12).map(lambda words: f"What about the {' '.join(words)}?")
-SAID = st.tuples(st.lists(WORDS, max_size=40), st.integers(10, 99_999)).map(
+ANSWERS = st.tuples(st.lists(WORDS, max_size=40), st.integers(10, 99_999)).map(
     lambda said: f"It is {said[1]} for the {' '.join(said[0])}."
 )
 
 
 @pytest.mark.behaviour(
     "Memory",
-    "What of a long conversation does not fit is condensed: of each exchange one line keeps the question and "
-    "the names and figures of its answer. A question that is deleted is no longer in it, because it is made "
-    "anew from what is stored of each turn.",
+    "What does not fit of a long conversation is condensed: one line for each exchange keeps the question and "
+    "the names and figures of its answer. A deleted question is no longer in it, because it is rebuilt from "
+    "what is stored of each turn.",
 )
-@given(st.lists(st.tuples(ASKED, SAID), min_size=100, max_size=100))
+@given(st.lists(st.tuples(ASKED, ANSWERS), min_size=100, max_size=100))
 def test_each_exchange_in_a_hundred_keeps_its_question_and_figure(said: list[tuple[str, str]]) -> None:
     history = tuple(Exchange(str(number), *one) for number, one in enumerate(said))
     told = conversation_for("And who pays?", history)
@@ -63,9 +63,9 @@ def test_each_exchange_in_a_hundred_keeps_its_question_and_figure(said: list[tup
 
 def test_last_answer_that_is_too_long_is_cut_to_its_beginning() -> None:
     long = Exchange("9", "Why?", "Because the bridge is old. " * 100)
-    told = conversation_for("And why is that so?", (BRIDGE, long))
-    (*_, answer) = told.messages
-    assert answer.text and long.answer.startswith(answer.text) and told.left_out == 1
+    memory = conversation_for("And why is that so?", (BRIDGE, long))
+    (*_, answer) = memory.messages
+    assert answer.text and long.answer.startswith(answer.text) and memory.left_out == 1
 
 
 def test_old_exchange_that_shares_no_word_is_not_included() -> None:
@@ -84,13 +84,13 @@ def test_its_share_of_the_prompt_is_kept(question: str, said: list[tuple[str, st
 
 
 def test_what_a_small_window_has_no_room_for_is_the_oldest() -> None:
-    told = conversation_for("Who signed?", (BRIDGE, *FILLER * 3))
-    short = told.within(600)
-    assert len(short.condensed) <= 600 and short.in_short == told.in_short[-len(short.in_short) :]
-    assert told.within(10**6) == told and told.within(0).in_short == ()
+    memory = conversation_for("Who signed?", (BRIDGE, *FILLER * 3))
+    short = memory.within(600)
+    assert len(short.condensed) <= 600 and short.in_short == memory.in_short[-len(short.in_short) :]
+    assert memory.within(10**6) == memory and memory.within(0).in_short == ()
 
 
 def test_a_figure_within_another_one_is_kept() -> None:
     long = Exchange("1", "What are the fees?", f"For loans {'that run on ' * 6}they are 15 % and for others 5 % of it.")
-    told = conversation_for("Who signed?", (long, *FILLER)).condensed.splitlines()[0]
-    assert told.endswith("15 %, 5 %")
+    line = conversation_for("Who signed?", (long, *FILLER)).condensed.splitlines()[0]
+    assert line.endswith("15 %, 5 %")

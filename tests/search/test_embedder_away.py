@@ -1,4 +1,4 @@
-"""Promises about search by meaning that cannot be had: words are searched all the same, and the turn says so."""
+"""Promises about search by meaning while it is unavailable: words are searched anyway, and the turn reports it."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ QUESTION = "What interest does the tenant pay on late rent?"
 
 
 class FailingEmbedder(MiniLmEmbedder):
-    """Answers as its model does, until it is told to answer otherwise."""
+    """Answers as its model does, until a test makes it answer differently."""
 
     answer: Vectors | None = None
 

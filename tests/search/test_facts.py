@@ -1,4 +1,4 @@
-"""Filters by company, year and type: what they offer, what they leave, and what is said where that is nothing."""
+"""Filters by company, year and type: their values, the documents they leave, and the message if none are left."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Passages are verbatim stretches of their page, of a usable size, that know the headings they stand under."""
+"""Passages are verbatim stretches of their page, of a usable size, that know the headings above them."""
 
 import random
 
@@ -41,9 +41,9 @@ def test_an_outline_heads_each_section_from_where_it_begins_on_its_page() -> Non
     found = split(
         page(0, f"{long}\n1 Methods\n{long}\nRESULTS\nThe results of use: {long}"), page(1, "More."), outline=outline
     )
-    told = {p.heading_path: p.text for p in found}
-    assert list(told) == [(), ("Methods",), ("2.1 Results", "Unseen")]
-    assert told["Methods",].startswith("1 Methods") and "The results of use" not in told["Methods",]
+    by_heading = {p.heading_path: p.text for p in found}
+    assert list(by_heading) == [(), ("Methods",), ("2.1 Results", "Unseen")]
+    assert by_heading["Methods",].startswith("1 Methods") and "The results of use" not in by_heading["Methods",]
 
 
 def test_a_cut_table_keeps_its_column_heads_as_context() -> None:

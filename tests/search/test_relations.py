@@ -1,4 +1,4 @@
-"""Which documents amend or replace others, by what they say, their versions and what people said."""
+"""Which documents amend or replace others, by their text, their versions and what people entered."""
 
 import pytest
 
@@ -38,9 +38,9 @@ def test_what_names_the_title_amends_it_and_the_newest_comes_first() -> None:
 
 def test_a_title_of_one_word_needs_its_date() -> None:
     lease = _document("lease.pdf", "Mietvertrag", "2020-05-03")
-    said = "Nachtrag zum Mietvertrag vom {}."
-    assert _related(lease, _document("n.pdf", "Nachtrag", amends=said.format("3. Mai 2021"))) == []
-    dated = _document("n.pdf", "Nachtrag", amends=said.format("3. Mai 2020"))
+    amendment = "Nachtrag zum Mietvertrag vom {}."
+    assert _related(lease, _document("n.pdf", "Nachtrag", amends=amendment.format("3. Mai 2021"))) == []
+    dated = _document("n.pdf", "Nachtrag", amends=amendment.format("3. Mai 2020"))
     assert _related(lease, dated) == [("n.pdf", "lease.pdf", False)]
 
 
@@ -69,9 +69,9 @@ def test_later_version_in_a_name_replaces_the_earlier_one(older: str, newer: str
 
 def test_replaced_edition_number_matches_the_document_with_the_same_title() -> None:
     old = _document("x.pdf", "Dive rules, edition 3")
-    said = _document("y.pdf", "Dive rules, edition 4", replaces="This edition supersedes edition 3.")
-    assert _related(old, said) == [("y.pdf", "x.pdf", True)]
-    assert _related(_document("x.pdf", "Dive rules, edition 2"), said) == []
+    newer = _document("y.pdf", "Dive rules, edition 4", replaces="This edition supersedes edition 3.")
+    assert _related(old, newer) == [("y.pdf", "x.pdf", True)]
+    assert _related(_document("x.pdf", "Dive rules, edition 2"), newer) == []
     whole = _document(
         "y.pdf", "Dive rules, edition 4", replaces="Dive rules, edition 4, replaces Dive rules, edition 3."
     )

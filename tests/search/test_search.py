@@ -1,4 +1,4 @@
-"""The retriever on real indexes: it finds, tells where from, obeys scope, floor and budget, and repeats itself."""
+"""The retriever on real indexes: it finds, names the source, obeys scope, floor and budget, and is repeatable."""
 
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,7 @@ def test_every_retry_is_looser_than_the_one_before(tmp_path: Path) -> None:
 
 
 class Stern(BuiltInReranker):
-    """Gives every passage a hundredth of the built-in score, and says what that is worth."""
+    """Gives every passage a hundredth of the built-in score, and states the calibration of that score."""
 
     name = "stern"
     floors = (0.006, 0.0055)

@@ -1,4 +1,4 @@
-"""Collections: what a session in one says comes from its documents, whatever is chosen, named or asked again."""
+"""Collections: the answers of a session in one come from its documents, whatever is chosen, named or asked again."""
 
 import shutil
 from collections.abc import Iterator, Sequence

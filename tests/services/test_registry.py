@@ -35,13 +35,13 @@ def choosing(tmp_path: Path, engine: str) -> Settings:
     return Settings(data_dir=tmp_path, engine=engine, ollama_host=NOBODY)
 
 
-def said_by(model: ChatModel) -> str:
+def text_of(model: ChatModel) -> str:
     return "".join(map(str, model.answer(AnswerRequest("How late?", Intent.CHAT), lambda: False)))
 
 
 def test_the_guides_chat_provider_answers(guide: dict[str, Any], tmp_path: Path) -> None:
-    assert said_by(choose_engine(choosing(tmp_path, "echo:soft"))) == "How late? "
-    assert said_by(choose_engine(choosing(tmp_path, "echo"))) == "HOW LATE? "
+    assert text_of(choose_engine(choosing(tmp_path, "echo:soft"))) == "How late? "
+    assert text_of(choose_engine(choosing(tmp_path, "echo"))) == "HOW LATE? "
     assert choose_engine(choosing(tmp_path, "quoting"), "echo:soft").name == "echo:soft"
     with pytest.raises(ModelUnavailableError, match="no chat model called whispered"):
         choose_engine(choosing(tmp_path, "echo:whispered"))

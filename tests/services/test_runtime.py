@@ -62,7 +62,7 @@ ASKED = (
 
 @pytest.mark.parametrize("question", ASKED)
 def test_added_sentences_change_no_other_claim_of_an_edit(app: Pincite, question: str) -> None:
-    """The live check in review: no part of the answer is judged by the words beside it."""
+    """The live check in review: no part of the answer is judged by the words next to it."""
     turn = app.runner.wait(app.runner.ask(app.sessions.create().id, question), 120).turn
     before = [(claim.text, claim.status) for claim in app.verdicts.of_edit(turn.id, turn.answer).claims]
     assert before, turn.answer
@@ -397,8 +397,8 @@ def test_nobody_waits_for_a_server_that_hangs(app: Pincite, monkeypatch: pytest.
 
     monkeypatch.setattr("pincite.core.services.engines.look_for_engines", hang)
     monkeypatch.setattr("pincite.core.services.engines.HOLD_SECONDS", -1.0)
-    told = [app.engines.state() for _ in range(20)]
-    assert told == [known] * 20, "what was known is told while one thread asks"
+    states = [app.engines.state() for _ in range(20)]
+    assert states == [known] * 20, "what was known is told while one thread asks"
     assert asked.wait(300)
     assert [thread.name for thread in threading.enumerate()].count("engines") == 1
     app.settings.change(kept=9)  # nothing is known any more: the next one asks, and holds nobody else up

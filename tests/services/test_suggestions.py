@@ -25,8 +25,8 @@ def found(app: Pincite) -> tuple[Suggestion, ...]:
 
 @pytest.mark.behaviour(
     "Suggestions and document cards",
-    "An empty conversation suggests up to three questions, each of which was asked and answered from the "
-    "documents before it is shown.",
+    "An empty conversation suggests up to three questions, each asked and answered from the documents before "
+    "it is shown.",
 )
 def test_what_is_suggested_is_answered_when_it_is_asked(app: Pincite) -> None:
     [contract] = app.library.list()

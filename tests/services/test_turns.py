@@ -1,4 +1,4 @@
-"""What a running turn promises: it outlives the page, stops when told, is stored as it goes, never just vanishes."""
+"""A running turn: it outlives the page, stops on request, is stored as it runs, never vanishes without a trace."""
 
 import os
 import signal
@@ -20,14 +20,15 @@ from pincite.core.graph.build import forget_runs
 from pincite.core.graph.context import Lacking
 from pincite.core.text.marks import plain_text
 from tests.graph.world import ScriptedModel, World
+from tests.support.waiting import wait_until
 
 RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"
 PENALTY = "What interest do overdue amounts bear?"
 
 
 @pytest.fixture
-def held(tmp_path: Path) -> Iterator[tuple[World, ScriptedModel]]:
-    """A world whose model waits at its gate after the first word."""
+def paused_world(tmp_path: Path) -> Iterator[tuple[World, ScriptedModel]]:
+    """Yield a world and its model, which waits at its gate after the first word."""
     model = ScriptedModel(RIGHT, RIGHT)
     model.gate = threading.Event()
     world = World(tmp_path, model)
@@ -36,8 +37,8 @@ def held(tmp_path: Path) -> Iterator[tuple[World, ScriptedModel]]:
     world.close()
 
 
-def test_two_tabs_see_the_same_running_turn(held: tuple[World, ScriptedModel]) -> None:
-    world, model = held
+def test_two_tabs_see_the_same_running_turn(paused_world: tuple[World, ScriptedModel]) -> None:
+    world, model = paused_world
     turn_id = world.runner.ask(world.session.id, PENALTY)
     assert model.begun.wait(300)
     one, other = world.runner.snapshot(turn_id), world.runner.snapshot(turn_id)
@@ -54,16 +55,16 @@ def test_two_tabs_see_the_same_running_turn(held: tuple[World, ScriptedModel]) -
 
 
 @pytest.mark.behaviour("Resume", "What each step of an answer leaves is stored before the next step begins.")
-def test_the_steps_so_far_are_stored_while_the_turn_runs(held: tuple[World, ScriptedModel]) -> None:
-    world, model = held
+def test_the_steps_so_far_are_stored_while_the_turn_runs(paused_world: tuple[World, ScriptedModel]) -> None:
+    world, model = paused_world
     turn_id = world.runner.ask(world.session.id, PENALTY)
     assert model.begun.wait(300)
     stored = world.turns.get(turn_id)
     assert stored.status is TurnStatus.RUNNING and stored.path == ("router", "rewriter", "retriever", "analyst")
 
 
-def test_a_session_runs_one_turn_at_a_time(held: tuple[World, ScriptedModel]) -> None:
-    world, model = held
+def test_a_session_runs_one_turn_at_a_time(paused_world: tuple[World, ScriptedModel]) -> None:
+    world, model = paused_world
     world.runner.ask(world.session.id, PENALTY)
     assert model.begun.wait(300)
     with pytest.raises(TurnError, match="still answering"):
@@ -73,9 +74,9 @@ def test_a_session_runs_one_turn_at_a_time(held: tuple[World, ScriptedModel]) ->
 
 @pytest.mark.parametrize("error", [FullDiskError("The disk is full."), KeyError("odd")])
 def test_waiting_question_that_fails_is_reported_and_the_next_is_asked(
-    held: tuple[World, ScriptedModel], monkeypatch: pytest.MonkeyPatch, error: Exception
+    paused_world: tuple[World, ScriptedModel], monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    world, model = held
+    world, model = paused_world
     assert model.gate is not None
     session, create, refused = world.session.id, world.turns.create, list[str]()
     turn_id = world.runner.ask(session, PENALTY)
@@ -90,9 +91,9 @@ def test_waiting_question_that_fails_is_reported_and_the_next_is_asked(
         return create(turn)
 
     monkeypatch.setattr(world.turns, "create", full)
-    thread = world.runner._live[turn_id].thread
     model.gate.set()
-    thread.join(300)
+    world.runner.wait(turn_id, 300)
+    wait_until(lambda: [one.trouble != "" for one in world.runner.waiting(session)] == [True])
     (kept,) = world.runner.waiting(session)
     assert kept.question == "Second?" and ("disk is full" in kept.trouble or "Something went wrong" in kept.trouble)
     assert [turn.question for turn in world.turns.of_session(session)] == [PENALTY, "Third?"]
@@ -118,9 +119,9 @@ def test_stop_ends_the_wait_for_vectors(tmp_path: Path, monkeypatch: pytest.Monk
     world.close()
 
 
-def test_the_conversation_is_what_the_turns_say(held: tuple[World, ScriptedModel]) -> None:
-    """There is no second memory that could say something else than the turns."""
-    world, model = held
+def test_the_conversation_is_what_the_turns_say(paused_world: tuple[World, ScriptedModel]) -> None:
+    """There is no second memory that could differ from the turns."""
+    world, model = paused_world
     assert model.gate is not None
     model.gate.set()
     first = world.ask(PENALTY).turn
@@ -160,9 +161,9 @@ def test_clearing_up_spares_a_run_that_begins_meanwhile(tmp_path: Path) -> None:
 
 
 def test_a_failing_clean_up_leaves_the_answer_and_nobody_waiting(
-    held: tuple[World, ScriptedModel], monkeypatch: pytest.MonkeyPatch
+    paused_world: tuple[World, ScriptedModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world, model = held
+    world, model = paused_world
     assert model.gate is not None
     model.gate.set()
 
@@ -176,19 +177,19 @@ def test_a_failing_clean_up_leaves_the_answer_and_nobody_waiting(
 
 
 def test_a_turn_that_cannot_be_stored_at_all_leaves_nobody_waiting(
-    held: tuple[World, ScriptedModel], monkeypatch: pytest.MonkeyPatch
+    paused_world: tuple[World, ScriptedModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world, model = held
+    world, model = paused_world
     turn_id = world.runner.ask(world.session.id, PENALTY)
     assert model.begun.wait(300) and model.gate is not None
 
-    def vanish(live: object, turn: object) -> None:
+    def vanish(turn: Turn) -> None:
         raise KeyError("no such turn")
 
-    monkeypatch.setattr(world.runner, "_end", vanish)
-    live = world.runner._live[turn_id]
+    monkeypatch.setattr(world.turns, "save", vanish)
     model.gate.set()
-    assert live.done.wait(300)
+    world.runner.wait(turn_id, 300)
+    wait_until(lambda: not world.runner.running(world.session.id))
 
 
 def test_question_as_long_as_a_book_is_refused(tmp_path: Path) -> None:
@@ -200,9 +201,9 @@ def test_question_as_long_as_a_book_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_end_that_could_not_be_stored_does_not_lock_the_session(
-    held: tuple[World, ScriptedModel], monkeypatch: pytest.MonkeyPatch
+    paused_world: tuple[World, ScriptedModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world, model = held
+    world, model = paused_world
     turn_id = world.runner.ask(world.session.id, PENALTY)
     assert model.begun.wait(300) and model.gate is not None
 
@@ -218,8 +219,10 @@ def test_an_end_that_could_not_be_stored_does_not_lock_the_session(
     assert world.turns.get(turn_id).status is TurnStatus.INTERRUPTED
 
 
-def test_stop_ends_the_turn_between_tokens_and_keeps_the_partial_answer(held: tuple[World, ScriptedModel]) -> None:
-    world, model = held
+def test_stop_ends_the_turn_between_tokens_and_keeps_the_partial_answer(
+    paused_world: tuple[World, ScriptedModel],
+) -> None:
+    world, model = paused_world
     turn_id = world.runner.ask(world.session.id, PENALTY)
     assert model.begun.wait(300) and model.gate is not None
     world.runner.stop(turn_id)
@@ -230,8 +233,8 @@ def test_stop_ends_the_turn_between_tokens_and_keeps_the_partial_answer(held: tu
     assert world.runner.wait(world.runner.run_again(turn_id), 300).turn.status is TurnStatus.ANSWERED
 
 
-def test_closing_leaves_running_turns_interrupted(held: tuple[World, ScriptedModel]) -> None:
-    world, model = held
+def test_closing_leaves_running_turns_interrupted(paused_world: tuple[World, ScriptedModel]) -> None:
+    world, model = paused_world
     turn_id = world.runner.ask(world.session.id, PENALTY)
     assert model.begun.wait(300) and model.gate is not None
     threading.Timer(0.05, model.gate.set).start()
@@ -254,7 +257,7 @@ CHILD = """
 
 
 @pytest.mark.behaviour(
-    "Resume", "The trace of a continued answer says where it went on and which steps were not run again."
+    "Resume", "The trace of a continued answer shows where it continued and which steps were not run again."
 )
 def test_a_killed_process_leaves_an_interrupted_turn_that_runs_on_or_again(tmp_path: Path) -> None:
     child = subprocess.Popen(
@@ -265,12 +268,12 @@ def test_a_killed_process_leaves_an_interrupted_turn_that_runs_on_or_again(tmp_p
     )
     try:
         assert child.stdout is not None and child.stdout.readline() == "begun\n"
-        beside = World(tmp_path)
-        (turn,) = beside.turns.recent(5)
+        second = World(tmp_path)
+        (turn,) = second.turns.recent(5)
         assert turn.status is TurnStatus.RUNNING, "another living process's turn is left alone"
         with pytest.raises(TurnError):
-            beside.runner.ask(turn.session_id, PENALTY)
-        beside.close()
+            second.runner.ask(turn.session_id, PENALTY)
+        second.close()
     finally:
         os.kill(child.pid, signal.SIGKILL)
         child.wait()

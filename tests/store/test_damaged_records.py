@@ -46,8 +46,8 @@ def damage(app: Pincite, table: str, column: str, garbage: object) -> None:
 
 
 def everything_opens(app: Pincite, session_id: str, turn_id: str, pages: Sequence[str] = ()) -> str:
-    """Every list, page and export; returns all that they say."""
-    said = []
+    """Open every list, page and export; returns all their text."""
+    texts = []
     app.library.list(), app.turns.recent(10), app.reviews.decided(most=10), app.sessions.list()
     for document in app.library.list():
         app.library.receipts(document.id), app.library.page(document.id, 0), app.library.outline(document.id)
@@ -56,10 +56,10 @@ def everything_opens(app: Pincite, session_id: str, turn_id: str, pages: Sequenc
     for page in pages:
         screen = Screen(page, session=session_id, turn=turn_id)
         screen.assert_sound()
-        said.append(screen.words())
-    said.append(app.sessions.export_markdown(session_id))
-    said += [f"{check.detail}" for check in app.health.checks()]
-    return "\n".join(said)
+        texts.append(screen.words())
+    texts.append(app.sessions.export_markdown(session_id))
+    texts += [f"{check.detail}" for check in app.health.checks()]
+    return "\n".join(texts)
 
 
 @pytest.fixture
@@ -77,8 +77,8 @@ def test_damage_in_any_column_is_reported_and_the_rest_opens(app: Pincite, revie
         before = rows.execute(f"SELECT rowid, {column} FROM {table}").fetchall()
         garbage = b"garbage" if column == "layout" else "garbage"
         damage(app, table, column, garbage)
-        said = everything_opens(app, reviewed.session_id, reviewed.id, PAGES_OF[table])
-        assert f"of {table} ({column})" in said
+        shown = everything_opens(app, reviewed.session_id, reviewed.id, PAGES_OF[table])
+        assert f"of {table} ({column})" in shown
         kept = {row[0] for row in rows.execute(f"SELECT {column} FROM {table}")}
         assert kept == {garbage}, "it is kept as it is"
         rows.executemany(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", [(row[1], row[0]) for row in before])

@@ -150,14 +150,14 @@ def test_looking_changes_nothing(
     before = snapshot(directory)
     status = main([command, "--data-dir", str(directory)])
     assert snapshot(directory) == before
-    told = capsys.readouterr()
+    printed = capsys.readouterr()
     if state == "no database":
-        assert status == 2 and "pincite.db is missing" in told.err
+        assert status == 2 and "pincite.db is missing" in printed.err
         return
     assert status in (0, 1)
-    assert told.out and not told.err
+    assert printed.out and not printed.err
     if state in ("healthy", "killed") and command == "list":
-        assert "renamed.pdf" in told.out if state == "killed" else "terms.pdf" in told.out
+        assert "renamed.pdf" in printed.out if state == "killed" else "terms.pdf" in printed.out
 
 
 def _write_and_die(path: Path) -> None:

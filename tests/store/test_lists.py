@@ -173,14 +173,14 @@ def test_sessions_come_in_pages(shelf: Shelf) -> None:
     ],
 )
 def test_no_list_scans_a_table_or_sorts_it(shelf: Shelf, read: Any) -> None:
-    said: list[str] = []
+    statements: list[str] = []
     connection = shelf.database.connection
-    connection.set_trace_callback(said.append)
+    connection.set_trace_callback(statements.append)
     read(shelf)
     connection.set_trace_callback(None)
     plans = [
         row["detail"]
-        for statement in said
+        for statement in statements
         if statement.startswith("SELECT")
         for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}")
     ]

@@ -1,4 +1,4 @@
-"""Promises of the notes beside a conversation: what is pinned stands on its page, and nothing of it is lost."""
+"""Promises of the notes of a conversation: pinned text is on its page, and no part of it is lost."""
 
 from pathlib import Path
 
@@ -96,9 +96,9 @@ def test_notes_are_exported_with_their_citations_and_say_which_source_was_remove
     words = first_words(app, contract)
     app.notes.pin_words(session.id, contract.id, 1, words)
     app.notes.write(session.id, "## Mine\n\nSee below.")
-    told = app.notes.export_markdown(session.id)
-    assert told.startswith("# Notes: Late payments\n\n## Mine\n\nSee below.\n\n- [1] service-contract.pdf, page 2")
-    assert "source removed" not in told
+    exported = app.notes.export_markdown(session.id)
+    assert exported.startswith("# Notes: Late payments\n\n## Mine\n\nSee below.\n\n- [1] service-contract.pdf, page 2")
+    assert "source removed" not in exported
     app.ingest.remove(contract.id)
     assert "(source removed)" in app.notes.export_markdown(session.id)
 

@@ -1,4 +1,4 @@
-"""With a document's answers goes what a model was told of them: no word of it is left in a later turn."""
+"""What a model received of a document's answers is deleted with them: no word of it is left in a later turn."""
 
 from contextlib import closing
 from pathlib import Path
@@ -43,8 +43,8 @@ def holds_the_word(world: World) -> list[str]:
 
 @pytest.mark.behaviour(
     "Memory",
-    "With a document's answers goes what a model was told of them: no word of it is left in a plan, draft or "
-    "trace of a later turn.",
+    "What a model received of a document's answers is deleted with them: no word of it is left in a plan, "
+    "draft or trace of a later turn.",
 )
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(LEAKS), min_size=3, max_size=3), st.sampled_from(QUESTIONS))
@@ -68,15 +68,15 @@ def test_no_word_from_a_purged_document_is_left_in_later_turns(
 
 @pytest.mark.behaviour(
     "Memory",
-    "The trace shows which earlier questions a model was told in full, cut or in one line. What answers said is"
-    " not in it, so that it goes with their documents.",
+    "The trace shows which earlier questions a model received in full, cut or in one line. The text of "
+    "answers is not in it, so that it is deleted with their documents.",
 )
 def test_later_answer_is_kept_and_its_trace_shows_what_was_deleted(tmp_path: Path) -> None:
     with closing(opened(tmp_path, TOLD, *LEAKS[1:3])) as world:
         world.ask(f"Within how many days is the {WORD} certificate due?")
         later = world.ask("Who led the measurements in Lisbon?", document_ids=("id-report.pdf",)).turn
-        told = next(step for step in later.trace if step.node == "generator").read["conversation"]
-        assert told == {"in full": [f"Within how many days is the {WORD} certificate due?"]}
+        conversation = next(step for step in later.trace if step.node == "generator").read["conversation"]
+        assert conversation == {"in full": [f"Within how many days is the {WORD} certificate due?"]}
         purge(world.database, quoting(world.database, "id-lease.pdf"))
         kept = world.turns.get(later.id)
         assert kept.answer == later.answer and kept.citations == later.citations

@@ -1,6 +1,6 @@
 """The page `docs/behaviours.md`, made from the tests that are marked with a behaviour.
 
-``python -m tests.support.behaviours`` writes the page anew; a test compares it with the marks.
+``python -m tests.support.behaviours`` writes the page again; a test compares it with the marks.
 """
 
 import ast
@@ -36,7 +36,7 @@ the behaviour is lost; the page is made from these tests. What depends on how a 
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """``limit`` says what is missing, where it works in part only."""
+    """``limit`` names what is missing if it works only in part."""
 
     section: str
     text: str

@@ -36,11 +36,11 @@ LEFT = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """One generated file. ``told`` is what its words say, hidden or shown; ``shown``: what a reader sees instead."""
+    """One generated file. ``text`` is its text, hidden or visible; ``shown``: what a reader sees instead."""
 
     kind: str
     content: bytes
-    told: str
+    text: str
     question: str
     shown: str = ""
 
@@ -48,7 +48,7 @@ class Made:
 @dataclass(frozen=True, slots=True)
 class _Case:
     chance: random.Random
-    told: str
+    text: str
     shown: str
     question: str
 
@@ -62,33 +62,33 @@ class _Case:
 
 
 def attacks(number: int, seed: int = 1) -> Iterator[Made]:
-    """So many files, the mechanisms in turn."""
+    """Yield ``number`` files, the mechanisms in turn."""
     for at in range(number):
         kind, make = list(ATTACKS.items())[at % len(ATTACKS)]
         case = _case(random.Random(f"{seed} {at}"))
-        yield Made(kind, make(case), case.told, case.question, case.shown)
+        yield Made(kind, make(case), case.text, case.question, case.shown)
 
 
 def honest(number: int, seed: int = 1) -> Iterator[Made]:
     for at in range(number):
         kind, make = list(HONEST.items())[at % len(HONEST)]
         case = _case(random.Random(f"{seed} {at}"))
-        yield Made(kind, make(case), case.told, case.question)
+        yield Made(kind, make(case), case.text, case.question)
 
 
 def changed_maps(number: int, seed: int = 1) -> Iterator[Made]:
-    """Files whose characters are mapped to other ones than their shapes are."""
+    """Yield files with characters mapped to other ones than their shapes show."""
     for at in range(number):
         case = _case(random.Random(f"{seed} map {at}"))
-        yield Made("changed character map", _changed_map(case), case.told, case.question, case.shown)
+        yield Made("changed character map", _changed_map(case), case.text, case.question, case.shown)
 
 
 def _case(chance: random.Random) -> _Case:
     subject = chance.choice(SUBJECTS)
     digits = "".join(map(str, chance.sample(range(1, 10), 6)))  # no digit twice: a map gives each shape one meaning
     hidden, shown = digits[:3], digits[3:]
-    said = f"The {subject} is EUR {{}},000 for each year of the term."
-    return _Case(chance, said.format(hidden), said.format(shown), f"What is the {subject}?")
+    sentence = f"The {subject} is EUR {{}},000 for each year of the term."
+    return _Case(chance, sentence.format(hidden), sentence.format(shown), f"What is the {subject}?")
 
 
 # ---------------------------------------------------------------- drawing
@@ -170,33 +170,33 @@ def _state(**values: float) -> DictionaryObject:
 
 
 def _simple(before: str) -> Callable[[_Case], bytes]:
-    return lambda case: _page(_body(case) + _text(case.told, LEFT, case.y, case.size, before=before))
+    return lambda case: _page(_body(case) + _text(case.text, LEFT, case.y, case.size, before=before))
 
 
 def _tiny(case: _Case) -> bytes:
-    return _page(_body(case) + _text(case.told, LEFT, case.y, case.chance.choice((0.3, 0.5, 1.0))))
+    return _page(_body(case) + _text(case.text, LEFT, case.y, case.chance.choice((0.3, 0.5, 1.0))))
 
 
 def _tiny_matrix(case: _Case) -> bytes:
-    return _page(_body(case) + f"q .05 0 0 .05 {LEFT} {case.y} cm {_text(case.told, 0, 0, 10)} Q\n")
+    return _page(_body(case) + f"q .05 0 0 .05 {LEFT} {case.y} cm {_text(case.text, 0, 0, 10)} Q\n")
 
 
 def _outside(case: _Case) -> bytes:
     x, y = case.chance.choice(((-400.0, 500.0), (700.0, 500.0), (LEFT, -40.0), (LEFT, 900.0)))
-    return _page(_body(case) + _text(case.told, x, y, 11))
+    return _page(_body(case) + _text(case.text, x, y, 11))
 
 
 def _cropped(case: _Case) -> bytes:
     def crop(writer: PdfWriter) -> None:
         writer.pages[0].cropbox = RectangleObject((0, 200, WIDTH, HEIGHT))
 
-    return _page(_body(case) + _text(case.told, LEFT, 120, 11), finish=crop)
+    return _page(_body(case) + _text(case.text, LEFT, 120, 11), finish=crop)
 
 
 def _boxed(color: str) -> Callable[[_Case], bytes]:
     def make(case: _Case) -> bytes:
         y = case.y
-        return _page(f"{_body(case)}{_text(case.told, LEFT, y, 11)}q {color} {LEFT - 5} {y - 6} 420 22 re f Q\n")
+        return _page(f"{_body(case)}{_text(case.text, LEFT, y, 11)}q {color} {LEFT - 5} {y - 6} 420 22 re f Q\n")
 
     return make
 
@@ -205,23 +205,23 @@ def _pictured(case: _Case) -> bytes:
     picture = _scan_of("".join(_text(line, 20, 780 - 60 * row, 32) for row, line in enumerate(PROSE * 2)), 1.0)
     over = f"q 400 0 0 160 {LEFT - 5} {{}} cm /Im Do Q\n"
     y = case.y
-    return _page(_body(case) + _text(case.told, LEFT, y, 11) + over.format(y - 80), picture=picture)
+    return _page(_body(case) + _text(case.text, LEFT, y, 11) + over.format(y - 80), picture=picture)
 
 
 def _clipped(case: _Case) -> bytes:
-    return _page(f"{_body(case)}q 0 0 3 3 re W n {_text(case.told, LEFT, case.y, case.size)} Q\n")
+    return _page(f"{_body(case)}q 0 0 3 3 re W n {_text(case.text, LEFT, case.y, case.size)} Q\n")
 
 
 def _transparent(case: _Case) -> bytes:
     state = _state(ca=case.chance.choice((0.0, 0.02)), CA=0.0)
-    return _page(f"{_body(case)}q /G gs {_text(case.told, LEFT, case.y, case.size)} Q\n", state=state)
+    return _page(f"{_body(case)}q /G gs {_text(case.text, LEFT, case.y, case.size)} Q\n", state=state)
 
 
 def _on_ground(case: _Case) -> bytes:
     color = case.chance.choice(("0.2 0.4 0.7 rg", "0.9 0.9 0.8 rg", "0 0 0 rg"))
     y = case.y
     ground = f"q {color} {LEFT - 5} {y - 10} 440 40 re f Q\n"
-    return _page(_body(case) + ground + _text(case.told, LEFT, y, case.size, before=color))
+    return _page(_body(case) + ground + _text(case.text, LEFT, y, case.size, before=color))
 
 
 def _switched_off(case: _Case) -> bytes:
@@ -236,31 +236,31 @@ def _switched_off(case: _Case) -> bytes:
         resources = writer.pages[0]["/Resources"]
         resources[NameObject("/Properties")] = DictionaryObject({NameObject("/L"): layer})  # type: ignore[index]
 
-    hidden = f"/OC /L BDC {_text(case.told, LEFT, case.y, case.size)} EMC\n"
+    hidden = f"/OC /L BDC {_text(case.text, LEFT, case.y, case.size)} EMC\n"
     return _page(_body(case) + hidden, finish=switch)
 
 
 def _squeezed(case: _Case) -> bytes:
-    return _page(_body(case) + _text(case.told, LEFT, case.y, 11, before="0 g 1 Tz"))
+    return _page(_body(case) + _text(case.text, LEFT, case.y, 11, before="0 g 1 Tz"))
 
 
 def _beneath_print(before: str) -> Callable[[_Case], bytes]:
     def make(case: _Case) -> bytes:
         y, other = case.y, case.chance.choice(PROSE)
-        return _page(_body(case) + _text(case.told, LEFT, y, 11, before=before) + _text(other, LEFT, y, 11))
+        return _page(_body(case) + _text(case.text, LEFT, y, 11, before=before) + _text(other, LEFT, y, 11))
 
     return make
 
 
 def _lying_layer(case: _Case) -> bytes:
-    """A scan that shows one sum, under a layer of text that says another."""
+    """Make a scan that shows one sum, under a layer of text with another."""
     picture = _scan_of(_text(case.shown, LEFT, 600, 12))
-    return _page(_PICTURE + _text(case.told, LEFT, 600, 12, before="3 Tr"), picture=picture)
+    return _page(_PICTURE + _text(case.text, LEFT, 600, 12, before="3 Tr"), picture=picture)
 
 
 def _layer_on_nothing(case: _Case) -> bytes:
     picture = _scan_of(_body(case))
-    return _page(_PICTURE + _text(case.told, LEFT, 400, 11, before="3 Tr"), picture=picture)
+    return _page(_PICTURE + _text(case.text, LEFT, 400, 11, before="3 Tr"), picture=picture)
 
 
 def _annotated(case: _Case) -> bytes:
@@ -288,17 +288,17 @@ def _annotated(case: _Case) -> bytes:
         )
         writer.pages[0][NameObject("/Annots")] = ArrayObject([writer._add_object(annotation)])
 
-    return _page(_body(case) + _text(case.told, LEFT, y, 11), finish=cover)
+    return _page(_body(case) + _text(case.text, LEFT, y, 11), finish=cover)
 
 
 def _blank_shapes(case: _Case) -> bytes:
-    """A font whose shapes are empty."""
+    """Make a page with a font of empty shapes."""
 
     def empty(writer: PdfWriter) -> None:
         stream = DecodedStreamObject()
         stream.set_data(b"600 0 d0")
         shape = writer._add_object(stream)
-        letters = sorted(set(case.told))
+        letters = sorted(set(case.text))
         names = [f"/g{ord(letter)}" for letter in letters]
         differences = ArrayObject()
         for letter, name in zip(letters, names, strict=True):
@@ -319,7 +319,7 @@ def _blank_shapes(case: _Case) -> bytes:
         )
         writer.pages[0]["/Resources"]["/Font"][NameObject("/F9")] = font  # type: ignore[index]
 
-    return _page(_body(case) + _text(case.told, LEFT, case.y, 11, font="F9"), finish=empty)
+    return _page(_body(case) + _text(case.text, LEFT, case.y, 11, font="F9"), finish=empty)
 
 
 def _unicode_map(letters: dict[int, str]) -> DecodedStreamObject:
@@ -334,8 +334,8 @@ def _unicode_map(letters: dict[int, str]) -> DecodedStreamObject:
 
 
 def _changed_map(case: _Case) -> bytes:
-    """Shapes say ``shown``; each digit is mapped to the one that ``told`` has in its place."""
-    own = {ord(shown): told for shown, told in zip(case.shown, case.told, strict=True) if shown.isdigit()}
+    """Shapes show ``shown``; each digit is mapped to the one at the same position in ``text``."""
+    own = {ord(shown): meant for shown, meant in zip(case.shown, case.text, strict=True) if shown.isdigit()}
     letters = {code: chr(code) for code in range(32, 127)} | own
 
     def change(writer: PdfWriter) -> None:
@@ -380,35 +380,35 @@ def _on_dark(case: _Case) -> bytes:
     dark = case.chance.choice(("0.1 0.2 0.4 rg", "0 g", "0.5 0 0 rg", "0 0.35 0.2 rg"))
     y = case.y
     ground = f"q {dark} {LEFT - 5} {y - 10} 440 40 re f Q\n"
-    return _page(_body(case) + ground + _text(case.told, LEFT, y, case.size, before="1 g"))
+    return _page(_body(case) + ground + _text(case.text, LEFT, y, case.size, before="1 g"))
 
 
 def _on_tint(case: _Case) -> bytes:
     tint, ink = case.chance.choice((("1 0.9 0.6 rg", "0.5 0.1 0 rg"), ("0.8 0.9 1 rg", "0 0 0.5 rg"), ("0.9 g", "0 g")))
     y = case.y
     ground = f"q {tint} {LEFT - 5} {y - 10} 440 40 re f Q\n"
-    return _page(_body(case) + ground + _text(case.told, LEFT, y, case.size, before=ink))
+    return _page(_body(case) + ground + _text(case.text, LEFT, y, case.size, before=ink))
 
 
 def _footnote(case: _Case) -> bytes:
-    return _page(_body(case) + _text(case.told, LEFT, 60, case.chance.choice((4.0, 5.0, 6.0))))
+    return _page(_body(case) + _text(case.text, LEFT, 60, case.chance.choice((4.0, 5.0, 6.0))))
 
 
 def _scanned(case: _Case) -> bytes:
-    drawn = _body(case) + _text(case.told, LEFT, case.chance.choice((600.0, 500.0)), 12)
+    drawn = _body(case) + _text(case.text, LEFT, case.chance.choice((600.0, 500.0)), 12)
     layer = drawn.replace("0 g", "3 Tr")
     return _page(_PICTURE + layer, picture=_scan_of(drawn))
 
 
 def _layer_beneath(case: _Case) -> bytes:
     """As some scanners write it: the text first, the scan over it."""
-    drawn = _body(case) + _text(case.told, LEFT, 600, 12)
+    drawn = _body(case) + _text(case.text, LEFT, 600, 12)
     return _page(drawn + _PICTURE, picture=_scan_of(drawn))
 
 
 def _turned(case: _Case) -> bytes:
     angle = case.chance.choice((90, 180, 270))
-    return _page(_body(case) + _text(case.told, LEFT, case.y, case.size), finish=lambda writer: _turn(writer, angle))
+    return _page(_body(case) + _text(case.text, LEFT, case.y, case.size), finish=lambda writer: _turn(writer, angle))
 
 
 def _turn(writer: PdfWriter, angle: int) -> None:
@@ -416,14 +416,14 @@ def _turn(writer: PdfWriter, angle: int) -> None:
 
 
 def _sideways(case: _Case) -> bytes:
-    return _page(f"{_body(case)}q 0 1 -1 0 300 150 cm {_text(case.told, 0, 0, 11)} Q\n")
+    return _page(f"{_body(case)}q 0 1 -1 0 300 150 cm {_text(case.text, 0, 0, 11)} Q\n")
 
 
 def _over_picture(case: _Case) -> bytes:
     picture = _scan_of("q 0.75 g 0 0 600 900 re f Q " + _text("HARBOUR", 60, 500, 90, before="0.6 g"), 1.0)
     y = case.y
     over = f"q 480 0 0 120 {LEFT - 10} {y - 60} cm /Im Do Q\n"
-    return _page(_body(case) + over + _text(case.told, LEFT, y, 11), picture=picture)
+    return _page(_body(case) + over + _text(case.text, LEFT, y, 11), picture=picture)
 
 
 def _form_field(case: _Case) -> bytes:
@@ -431,7 +431,7 @@ def _form_field(case: _Case) -> bytes:
 
     def fill(writer: PdfWriter) -> None:
         stream = DecodedStreamObject()
-        stream.set_data(f"/Tx BMC q BT /F1 11 Tf 0 g 4 7 Td ({case.told}) Tj ET Q EMC".encode())
+        stream.set_data(f"/Tx BMC q BT /F1 11 Tf 0 g 4 7 Td ({case.text}) Tj ET Q EMC".encode())
         fonts = writer.pages[0]["/Resources"]["/Font"]  # type: ignore[index]
         stream.update(
             {
@@ -448,7 +448,7 @@ def _form_field(case: _Case) -> bytes:
                     NameObject("/Subtype"): NameObject("/Widget"),
                     NameObject("/FT"): NameObject("/Tx"),
                     NameObject("/T"): TextStringObject("field"),
-                    NameObject("/V"): TextStringObject(case.told),
+                    NameObject("/V"): TextStringObject(case.text),
                     NameObject("/F"): NumberObject(4),
                     NameObject("/Rect"): ArrayObject(map(FloatObject, (LEFT, 500, LEFT + 440, 524))),
                     NameObject("/AP"): DictionaryObject({NameObject("/N"): writer._add_object(stream)}),
@@ -466,26 +466,26 @@ def _ruled(case: _Case) -> bytes:
     y = case.y
     shade = f"q 0.93 g {LEFT - 5} {y - 5} 440 18 re f Q\n"
     rules = f"q 0.7 w {LEFT} {y - 2} m {LEFT + 300} {y - 2} l S Q q 0 g {LEFT} {y - 3} 300 0.6 re f Q\n"
-    return _page(_body(case) + shade + _text(case.told, LEFT, y, 10) + rules)
+    return _page(_body(case) + shade + _text(case.text, LEFT, y, 10) + rules)
 
 
 def _outlined(case: _Case) -> bytes:
-    return _page(_body(case) + _text(case.told, LEFT, case.y, 16, before="1 g 0 G 0.4 w 2 Tr"))
+    return _page(_body(case) + _text(case.text, LEFT, case.y, 16, before="1 g 0 G 0.4 w 2 Tr"))
 
 
 def _clipped_wide(case: _Case) -> bytes:
-    return _page(f"{_body(case)}q 20 20 555 800 re W n {_text(case.told, LEFT, case.y, case.size)} Q\n")
+    return _page(f"{_body(case)}q 20 20 555 800 re W n {_text(case.text, LEFT, case.y, case.size)} Q\n")
 
 
 def _half_strong(case: _Case) -> bytes:
     state = _state(ca=0.6, CA=0.6)
-    return _page(f"{_body(case)}q /G gs {_text(case.told, LEFT, case.y, case.size)} Q\n", state=state)
+    return _page(f"{_body(case)}q /G gs {_text(case.text, LEFT, case.y, case.size)} Q\n", state=state)
 
 
 def _twice(case: _Case) -> bytes:
     """Bold by drawing twice, a little aside."""
     y = case.y
-    return _page(_body(case) + _text(case.told, LEFT, y, 11) + _text(case.told, LEFT + 0.3, y, 11))
+    return _page(_body(case) + _text(case.text, LEFT, y, 11) + _text(case.text, LEFT + 0.3, y, 11))
 
 
 HONEST: dict[str, Callable[[_Case], bytes]] = {

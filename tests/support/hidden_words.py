@@ -1,4 +1,4 @@
-"""Word files that hide a sentence in six ways, and honest ones that only look odd, made anew."""
+"""Word files that hide a sentence in six ways, and honest ones that only look odd."""
 
 import random
 from collections.abc import Callable, Iterator, Mapping
@@ -33,10 +33,10 @@ def _with(properties: str, paragraph: str = "") -> Put:
     return lambda document, text: _put(document, _run(text, properties), paragraph)
 
 
-def _by_style(held: str, kind: str) -> Put:
+def _by_style(marks: str, kind: str) -> Put:
     def put(document: Document, text: str) -> None:
         style = (
-            f'<w:style {nsdecls("w")} w:type="{kind}" w:styleId="Q"><w:name w:val="Q"/><w:rPr>{held}</w:rPr></w:style>'
+            f'<w:style {nsdecls("w")} w:type="{kind}" w:styleId="Q"><w:name w:val="Q"/><w:rPr>{marks}</w:rPr></w:style>'
         )
         document.styles.element.append(parse_xml(style))
         if kind == "paragraph":
@@ -88,14 +88,14 @@ def honest_words(number: int) -> Iterator[Made]:
 
 
 def _made(kinds: Mapping[str, Put], number: int) -> Iterator[Made]:
-    """So many files, the ways in turn."""
+    """Yield ``number`` files, the ways in turn."""
     for at in range(number):
         kind, put = list(kinds.items())[at % len(kinds)]
-        told = f"The fee for berth {at + 1} is {random.Random(at).randint(100, 9_999)} euros."
+        fee_sentence = f"The fee for berth {at + 1} is {random.Random(at).randint(100, 9_999)} euros."
 
-        def fill(document: Document, put: Put = put, told: str = told) -> None:
+        def fill(document: Document, put: Put = put, fee_sentence: str = fee_sentence) -> None:
             for sentence in PLAIN:
                 document.add_paragraph(sentence)
-            put(document, told)
+            put(document, fee_sentence)
 
-        yield Made(kind, words.made(fill), told, ASKED)
+        yield Made(kind, words.made(fill), fee_sentence, ASKED)

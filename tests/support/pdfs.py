@@ -91,7 +91,7 @@ def headed(sections: Sequence[tuple[str, str]]) -> bytes:
 
 
 def with_outline(titles: Sequence[str]) -> bytes:
-    """One page for each title, an outline that leads to them, and fields that say who wrote it."""
+    """One page for each title, an outline that leads to them, and fields that name the author."""
     document = _document()
     document.set_title("Harbour Rules")
     document.set_author("Harbour Office")
@@ -130,7 +130,7 @@ def labelled(pdf: bytes, roman_pages: int) -> bytes:
 
 
 def locked(pdf: bytes, password: str, *, owner: str = "owner") -> bytes:
-    """Encrypted with AES-256; an empty password makes a file that opens by itself."""
+    """Encrypted with AES-256; an empty password makes a file that opens without one."""
     writer = pypdf.PdfWriter(clone_from=io.BytesIO(pdf))
     writer.encrypt(user_password=password, owner_password=owner, algorithm="AES-256")
     return _written(writer)
@@ -152,7 +152,7 @@ _FIRST_LETTER = 36
 def glyphs(lines: Sequence[tuple[float, float, str]], *, size: float = 12, down: bool = False) -> bytes:
     """Text of any script: each line is (x, y from below, characters from left to right as they are drawn).
 
-    The font says which character each glyph is, and that each is one em wide by half; it is not embedded. ``down``: the
+    The font maps each glyph to its character, and that each is one em wide by half; it is not embedded. ``down``: the
     lines run downwards, and some font's glyphs are embedded, since pdfium leaves out what has no size then.
     """
     letters = sorted({letter for _, _, text in lines for letter in text})
@@ -199,7 +199,7 @@ def endless(levels: int = 9) -> bytes:
 
 
 def swelling(mebibytes: int) -> bytes:
-    """A page whose content unpacks to so many MiB."""
+    """A page with content that unpacks to the given number of MiB."""
     return _assembled(b"", b"<< >>", {}, content=_stream(b"q Q " * (mebibytes * 262_144)))
 
 

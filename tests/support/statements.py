@@ -31,7 +31,7 @@ class Layout(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnownCell:
-    """A cell of a made table: what stands in its row and over its column, and the amount that it says."""
+    """A cell of a generated table: the words of its row and of its column head, and its amount."""
 
     groups: tuple[str, ...]
     label: str

@@ -101,7 +101,7 @@ def counted(document: Document, form: str, *, start: int = 0) -> None:
 
 
 def controlled(document: Document, label: str, text: str) -> None:
-    """A row whose second cell is held by a content control."""
+    """A row with its second cell inside a content control."""
     row = document.add_table(rows=1, cols=2).rows[0]
     row.cells[0].text, row.cells[1].text = label, text
     control, content, cell = OxmlElement("w:sdt"), OxmlElement("w:sdtContent"), row.cells[1]._tc
@@ -111,7 +111,7 @@ def controlled(document: Document, label: str, text: str) -> None:
 
 
 def fielded(paragraph: Paragraph, result: str) -> None:
-    """A field whose instruction holds another one, as mail merge writes it."""
+    """A field with another one in its instruction, as mail merge writes it."""
     for kind, text in (("begin", ""), ("", "IF "), ("begin", ""), ("separate", ""), ("", "M"), ("end", ""),
                        ("", " = M"), ("separate", ""), ("", result), ("end", "")):  # fmt: skip
         run = paragraph.add_run(text)._r

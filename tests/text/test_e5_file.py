@@ -26,8 +26,8 @@ def test_rows_are_those_of_the_whole_matrix(stored: E5File) -> None:
 def test_a_matrix_is_its_blocks_times_their_scales(stored: E5File) -> None:
     scales, values = stored.blocks("l0.q.w", 384)
     assert values.max() <= 15
-    told = (values.astype(np.float32) - 8) * np.repeat(scales.astype(np.float32), BLOCK, axis=1)
-    assert np.array_equal(told, stored.matrix("l0.q.w", 384))
+    decoded = (values.astype(np.float32) - 8) * np.repeat(scales.astype(np.float32), BLOCK, axis=1)
+    assert np.array_equal(decoded, stored.matrix("l0.q.w", 384))
 
 
 def test_words_that_mean_the_same_lie_nearer_than_others(stored: E5File) -> None:

@@ -1,4 +1,4 @@
-"""What documents, models and file names say is shown on a terminal and in the log, and never obeyed."""
+"""Text of documents, models and file names is shown on a terminal and in the log, and never obeyed."""
 
 import json
 import logging
@@ -52,14 +52,14 @@ def test_no_command_lets_a_file_name_command_the_terminal(tmp_path: Path, capsys
         ("doctor",),
     ):
         cli.main([words[0], *where, *words[1:]])
-        said = capsys.readouterr()
-        assert not obeyed(said.out + said.err), words
-        assert not said.out.startswith("ok   database.pdf") and "\nok   database.pdf" not in said.out
+        printed = capsys.readouterr()
+        assert not obeyed(printed.out + printed.err), words
+        assert not printed.out.startswith("ok   database.pdf") and "\nok   database.pdf" not in printed.out
 
 
 def test_no_record_of_the_log_can_look_like_another() -> None:
     record = logging.LogRecord(
         "pincite", logging.ERROR, "x.py", 1, f"{HOSTILE}\n2026-01-01 INFO all is well", None, None
     )
-    said = LogFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s").format(record)
-    assert not obeyed(said) and said.splitlines()[1].startswith("    ")
+    formatted = LogFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s").format(record)
+    assert not obeyed(formatted) and formatted.splitlines()[1].startswith("    ")

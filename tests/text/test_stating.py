@@ -1,4 +1,4 @@
-"""What is said of figures follows from the figures alone, and again in the same way."""
+"""Statements about figures follow from the figures alone, and are repeatable."""
 
 from dataclasses import replace
 from decimal import Decimal

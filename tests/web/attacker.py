@@ -48,7 +48,7 @@ class Attacker:
         return self.raw("\r\n".join([*lines, *length, "", ""]).encode("latin-1") + body)
 
     def raw(self, request: bytes) -> Reply:
-        """Send bytes as they are, and read the first reply's head, and its body as far as it says that it has one."""
+        """Send bytes as they are, and read the first reply's head, and its body if the head announces one."""
         with closing(socket.create_connection(("127.0.0.1", self.port), timeout=300)) as connection:
             connection.sendall(request)
             return _reply(connection, has_body=not request.startswith(b"HEAD "))

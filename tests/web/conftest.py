@@ -21,8 +21,8 @@ def app(folder: Path) -> Iterator[RunningApp]:
         yield running
         assert running.process.poll() is None, "an attack ended the app"
         running.process.terminate()
-        told = running.process.communicate(timeout=300)[0]
-    assert "Traceback" not in told, told
+        output = running.process.communicate(timeout=300)[0]
+    assert "Traceback" not in output, output
     assert (folder / "network.log").read_text(encoding="utf-8") == "", "an attack made the app ask somebody outside"
 
 

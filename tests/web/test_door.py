@@ -211,9 +211,9 @@ def test_only_the_token_of_this_launch_lets_in_and_it_is_not_kept_in_the_address
 def test_what_lets_in_leads_nowhere_else(app: RunningApp, inside: Attacker) -> None:
     token = app.entrance.partition("token=")[2]
     paths = ("//elsewhere.example/", "/\\elsewhere.example", "/%5celsewhere.example", "/%2felsewhere.example")
-    told = [at for path in paths for at in inside.send(f"{path}?token={token}", inside.host).all("location")]
-    assert told
-    for location in told:
+    locations = [at for path in paths for at in inside.send(f"{path}?token={token}", inside.host).all("location")]
+    assert locations
+    for location in locations:
         assert location.startswith("/") and not location.startswith(("//", "/\\")), location
 
 

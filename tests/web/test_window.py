@@ -120,11 +120,11 @@ def test_default_browser_is_opened_and_reported_when_no_suitable_one_exists(tmp_
     try:
         wait_for(elsewhere, process)
         process.send_signal(signal.SIGINT)
-        told = process.communicate(timeout=300)[0]
+        output = process.communicate(timeout=300)[0]
     finally:
         process.kill()
-    assert "No Chrome, Chromium, Edge or Brave was found" in told
-    assert elsewhere.read_text(encoding="utf-8").strip() in told
+    assert "No Chrome, Chromium, Edge or Brave was found" in output
+    assert elsewhere.read_text(encoding="utf-8").strip() in output
 
 
 def test_browsers_are_found_where_each_system_has_them(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""Training of the claim checker: examples, and the teacher whose probabilities it learns from."""
+"""Training of the claim checker: examples, and the teacher that provides probabilities to learn from."""

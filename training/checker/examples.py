@@ -1,9 +1,9 @@
 """Rows of open data and of our own passages as examples for the claim checker.
 
-The data are split by `split_key`; rows whose `use` is not `ship` only measure. `own.jsonl.gz` holds passages written
-for this, with true claims in other words and false ones in nearly the same; one part of it is left out for testing.
-`orders.jsonl.gz` holds lines that give orders to a language model and ordinary ones that look like them; each is a
-passage for the claim `ORDER_CLAIM`, so that one network learns both.
+The data are split by `split_key`; rows with a `use` other than `ship` only measure. `own.jsonl.gz` contains passages
+written for this, with true claims in other words and false ones in nearly the same; one part of it is left out for
+testing. `orders.jsonl.gz` contains lines that give orders to a language model and ordinary ones that look like them;
+each is a passage for the claim `ORDER_CLAIM`, so that one network learns both.
 """
 
 import gzip
@@ -25,11 +25,11 @@ LABELS = {"supported": 0, "contradicted": 1, "unsupported": 2, "not there": 2}
 """Positions of the checker's logits; `unsupported` of the open data is what our own call `not there`."""
 ORDERS_FILE = OWN_FILE.with_name("orders.jsonl.gz")
 ORDER_PARTS, ORDER_REPEATS, ORDINARY = 10, 3, 4_000
-"""Every tenth line is left out for testing; number of rows per line, and of sentences of other passages beside them.
+"""Every tenth line is left out for testing; number of rows per line, and of added sentences of other passages.
 A short course sees a quarter of these sentences, and each line in one other passage."""
 OWN_REPEATS = 3
-BESIDE = 0.25
-"""Share of our own claims that a short course also sees with a second passage beside theirs."""
+SECOND_PASSAGE_SHARE = 0.25
+"""Share of our own claims that a short course also sees with a second passage next to theirs."""
 OWN_LEFT_OUT = frozenset({"own-7", "own-14"})
 JOINED = 4
 """Number of pairs of a passage's own claims that are joined to one claim, which holds only if both hold."""
@@ -92,7 +92,11 @@ def load_rows(folder: Path, part: str, *, seed: int, shipped: bool = True, share
     if part == "train" and shipped:
         rows = [row for row in rows if chance.random() < share * SHARES.get(row.source, 1.0)]
         rows += list(_verbatim(rows, chance))
-        own = [row for row in own_rows(chance, BESIDE if share < 1 else 1.0) if row.source not in OWN_LEFT_OUT]
+        own = [
+            row
+            for row in own_rows(chance, SECOND_PASSAGE_SHARE if share < 1 else 1.0)
+            if row.source not in OWN_LEFT_OUT
+        ]
         whole = share == 1
         orders = [*order_rows(rows, chance, ORDER_REPEATS if whole else 1, ORDINARY if whole else ORDINARY // 4)]
         return rows + orders + own * (OWN_REPEATS if whole else 1)
@@ -110,8 +114,8 @@ def _open_rows(path: Path, shipped: bool) -> Iterator[Row]:
                 yield Row(raw["source"], raw["split_key"], raw["claim"], raw["context"], LABELS[raw["label"]], two_way)
 
 
-def own_rows(chance: random.Random, beside_share: float = 1.0, *, joined: bool = True) -> Iterator[Row]:
-    """Yield our own claims with their passage, with a second passage beside it, and with another one alone.
+def own_rows(chance: random.Random, second_passage_share: float = 1.0, *, joined: bool = True) -> Iterator[Row]:
+    """Yield our own claims with their passage, with a second passage added, and with another one alone.
 
     With `joined` pairs of a passage's claims are also yielded as one sentence.
     """
@@ -126,10 +130,10 @@ def own_rows(chance: random.Random, beside_share: float = 1.0, *, joined: bool =
             for claim, label, *_ in one["claims"]:
                 row = Row(source, f"{source}:{number}", claim, one["passage"], LABELS[label])
                 yield row
-                if source not in OWN_LEFT_OUT and others and chance.random() < beside_share:
-                    beside = [one["passage"], chance.choice(others)]
-                    chance.shuffle(beside)
-                    yield replace(row, context="\n".join(beside))
+                if source not in OWN_LEFT_OUT and others and chance.random() < second_passage_share:
+                    both_passages = [one["passage"], chance.choice(others)]
+                    chance.shuffle(both_passages)
+                    yield replace(row, context="\n".join(both_passages))
                     if chance.random() < 0.3:
                         yield replace(row, context=chance.choice(others), label=LABELS["not there"])
             for claim, label in _joined(one, chance) if joined else ():

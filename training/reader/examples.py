@@ -1,6 +1,6 @@
-"""Rows of the training data as examples: token ids of question and context, where the answer stands, whether any does.
+"""Make examples from the training data: token ids of question and context, the answer's place, and if it is there.
 
-Data are split by the SHA-1 of a row's ``split_key``; sources that may not be shipped are for measuring alone.
+Data are split by the SHA-1 of a row's ``split_key``; sources that must not be shipped only serve for measuring.
 """
 
 import gzip
@@ -23,7 +23,7 @@ from pincite.core.text.terms import content_terms
 MAX_TOKENS = 224
 MAX_QUESTION_TOKENS = 48
 ELSEWHERE, CUT = 0.5, 0.35
-"""Shares of answerable questions that are also put to another context of the same document, and to their own without
+"""Shares of answerable questions that are also asked of another context of the same document, and to their own without
 the sentence or line that answers."""
 MIN_LEFT = 80
 """Characters of a context without its answer."""
@@ -40,8 +40,8 @@ MAX_TABLE_CHARACTERS = 1400
 FILES = ("reading.jsonl.gz", "reading.contracts.jsonl.gz", "tables.jsonl.gz")
 OF_LANGUAGES = ("reading.languages.jsonl.gz", "reading.japanese.jsonl.gz")
 OF_OUR_OWN = Path(__file__).parent / "ordinary.jsonl.gz"
-"""Leases, leaflets, minutes, price lists and the like, invented for this, a line a passage; two by two they are of one
-kind and of different parties."""
+"""Leases, leaflets, minutes, price lists and similar documents, invented for this, one line per passage; in pairs
+they are of one kind and of different parties."""
 OFTEN = 2
 """How often they are learned from, while all else is once."""
 MAX_PER_LANGUAGE = 3_000
@@ -58,7 +58,7 @@ class Wording:
     between: int
     """The one that ends a question and a text."""
     files: tuple[str, ...]
-    most_of_a_language: int | None
+    max_rows_per_language: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Example:
     end: int | None
     answerable: bool | None
     bears: bool | None
-    """Whether the context bears on the question."""
+    """Whether the context is relevant to the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class _Row:
     question: str
     context: str
     answer: tuple[int, int] | None
-    """Characters; None where the context does not answer or nobody says where."""
+    """Character positions; None if the context does not answer or the place is not known."""
     answerable: bool | None
     bears: bool | None
 
@@ -118,8 +118,8 @@ def load(folder: Path, part: str, wording: Wording, *, seed: int, shipped: bool 
     ]
     own = [row for row in _own_rows() if shipped and part_of(row.key) == part] * (OFTEN if part == "train" else 1)
     chance = random.Random(seed)
-    if wording.most_of_a_language is not None:
-        rows = _fewer(rows, wording.most_of_a_language, chance) + list(_crossed(rows))
+    if wording.max_rows_per_language is not None:
+        rows = _fewer(rows, wording.max_rows_per_language, chance) + list(_crossed(rows))
     rows += [*_elsewhere(rows, chance), *own, *_cut([*rows, *own], chance)]
     examples = (example_of(row, wording, chance) for row in rows)
     return [example for example in examples if example is not None]
@@ -137,17 +137,18 @@ def _fewer(rows: Iterable[_Row], most: int, chance: random.Random) -> list[_Row]
 
 
 def _crossed(rows: Iterable[_Row]) -> Iterator[_Row]:
-    """Questions before the same text in another language: those of XQuAD, which is parallel, whose answer is a figure.
+    """Yield questions with the same text in another language, for questions with a figure as answer.
 
-    A figure that stands once in a document's answers names the same question in each language.
+    They are from XQuAD, which is parallel. A figure that occurs once in a document's answers identifies the same
+    question in each language.
     """
-    told: dict[tuple[str, str], dict[str, list[_Row]]] = {}
+    by_answer: dict[tuple[str, str], dict[str, list[_Row]]] = {}
     for row in rows:
         if row.source == "xquad" and row.answer is not None:
             words = row.context[slice(*row.answer)]
             if words.isdecimal() and words.isascii():
-                told.setdefault((row.key, words), {}).setdefault(row.language, []).append(row)
-    for by_language in told.values():
+                by_answer.setdefault((row.key, words), {}).setdefault(row.language, []).append(row)
+    for by_language in by_answer.values():
         alone = [group[0] for _, group in sorted(by_language.items()) if len(group) == 1]
         for asked, read in zip(alone, [*alone[1:], *alone[:1]], strict=True):
             if asked is not read:
@@ -170,7 +171,7 @@ def example_of(row: _Row, wording: Wording, chance: random.Random) -> Example | 
     elif row.answerable is False:
         start = end = 0
     else:
-        start = end = None  # type: ignore[assignment]  # known to bear or not, and nothing else
+        start = end = None  # type: ignore[assignment]  # only the relevance is known
     return Example(row.source, ids, len(head), start, end, row.answerable, row.bears)
 
 
@@ -230,32 +231,34 @@ def _table_row(raw: Mapping[str, Any]) -> _Row | None:
 
 
 def _own_rows() -> Iterator[_Row]:
-    """What is asked of a passage, before it, before it and what comes next to it, and before the document's others."""
+    """Yield a passage's questions with the passage, with it and a neighbour, and with the document's other passages."""
     with gzip.open(OF_OUR_OWN, "rt", encoding="utf-8") as lines:
         passages = [_with_borders(json.loads(line)) for line in lines]
-    for at, told in enumerate(passages):
-        document = told["doc"]
+    for at, passage in enumerate(passages):
+        document = passage["doc"]
         key = f"{document[0]}{(int(document[1:]) + 1) // 2}"
-        near = [one["text"] for one in passages[max(0, at - 2) : at + 3] if one["doc"] == document and one is not told]
-        for asked in told["questions"]:
-            row = _Row("ordinary", "en", key, asked["ask"], told["text"], None, False, None)
+        near = [
+            one["text"] for one in passages[max(0, at - 2) : at + 3] if one["doc"] == document and one is not passage
+        ]
+        for asked in passage["questions"]:
+            row = _Row("ordinary", "en", key, asked["ask"], passage["text"], None, False, None)
             if asked["answer"] is None:
-                yield from (replace(row, context=text) for text in (told["text"], *near))
+                yield from (replace(row, context=text) for text in (passage["text"], *near))
                 continue
-            start = told["text"].index(asked["answer"])
+            start = passage["text"].index(asked["answer"])
             found = replace(row, answer=(start, start + len(asked["answer"])), answerable=True, bears=True)
             yield found
-            yield from (replace(found, context=f"{told['text']}\n{text}") for text in near[-1:])
+            yield from (replace(found, context=f"{passage['text']}\n{text}") for text in near[-1:])
             yield from (replace(row, context=text, bears=False) for text in near if asked["answer"] not in text)
 
 
-def _with_borders(told: dict[str, Any]) -> dict[str, Any]:
-    """Of three documents two have their tables' cells told apart, as the reader gets them; one has them in a row."""
-    border = " " if (int(told["doc"][1:]) + 1) // 2 % 3 == 0 else CELL_BORDER
+def _with_borders(passage: dict[str, Any]) -> dict[str, Any]:
+    """Return the passage with or without cell borders: two of three documents have them, as the reader gets them."""
+    border = " " if (int(passage["doc"][1:]) + 1) // 2 % 3 == 0 else CELL_BORDER
     questions = [
-        asked | {"answer": asked["answer"] and _BORDER.sub(border, asked["answer"])} for asked in told["questions"]
+        asked | {"answer": asked["answer"] and _BORDER.sub(border, asked["answer"])} for asked in passage["questions"]
     ]
-    return told | {"text": _BORDER.sub(border, told["text"]), "questions": questions}
+    return passage | {"text": _BORDER.sub(border, passage["text"]), "questions": questions}
 
 
 def _laid_out(

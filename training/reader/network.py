@@ -21,7 +21,7 @@ WIDTH, HEADS, EPSILON = 384, 12, 1e-12
 MINILM_LAYERS, E5_LAYERS = 6, 12
 MICROSOFT = "com.microsoft"
 OUTPUTS = 4
-"""A reader's: start and end of the answer for each token; for the first also whether any answers, and bears."""
+"""Outputs of a reader: start and end of the answer per token; for the first also answerable, and relevant."""
 Weights = dict[str, NDArray[np.float32]]
 
 
@@ -225,15 +225,15 @@ def export_e5(reader: Reader, target: Path) -> None:
     """
     weights: Weights = {name: value.detach().numpy() for name, value in reader.state_dict().items()}
     graph = _Graph()
-    places = graph.held("positions", weights["positions.weight"] + weights["kinds.weight"][0])
-    zero = graph.held("zero", np.array([0], np.int64))
+    places = graph.add_tensor("positions", weights["positions.weight"] + weights["kinds.weight"][0])
+    zero = graph.add_tensor("zero", np.array([0], np.int64))
     length = graph.node("Shape", ["vectors"], "length", start=1, end=2)
     placed = graph.node("Add", ["vectors", graph.node("Slice", [places, zero, length, zero], "placed")], "together")
     states = graph.node("LayerNormalization", [placed, *graph.pair("norm", weights)], "read", epsilon=EPSILON)
     for number in range(E5_LAYERS):
         states = _e5_layer(graph, weights, f"layers.{number}", states)
-    product = graph.node("MatMul", [states, graph.held("head.weight", weights["head.weight"].T)], "head.product")
-    graph.node("Add", [product, graph.held("head.bias", weights["head.bias"])], "numbers")
+    product = graph.node("MatMul", [states, graph.add_tensor("head.weight", weights["head.weight"].T)], "head.product")
+    graph.node("Add", [product, graph.add_tensor("head.bias", weights["head.bias"])], "numbers")
     made = helper.make_graph(
         graph.nodes,
         "reader",
@@ -250,27 +250,27 @@ class _Graph:
         self.nodes: list[onnx.NodeProto] = []
         self.tensors: list[onnx.TensorProto] = []
 
-    def held(self, name: str, values: NDArray[np.generic]) -> str:
+    def add_tensor(self, name: str, values: NDArray[np.generic]) -> str:
         self.tensors.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
         return name
 
     def pair(self, stem: str, weights: Weights) -> tuple[str, str]:
         """Return the weight and the bias of one part."""
-        return self.held(f"{stem}.weight", weights[f"{stem}.weight"]), self.held(
+        return self.add_tensor(f"{stem}.weight", weights[f"{stem}.weight"]), self.add_tensor(
             f"{stem}.bias", weights[f"{stem}.bias"]
         )
 
-    def node(self, kind: str, inputs: list[str], output: str, domain: str = "", **told: object) -> str:
-        self.nodes.append(helper.make_node(kind, inputs, [output], domain=domain, **told))
+    def node(self, kind: str, inputs: list[str], output: str, domain: str = "", **attributes: object) -> str:
+        self.nodes.append(helper.make_node(kind, inputs, [output], domain=domain, **attributes))
         return output
 
     def dense(self, stem: str, weights: Weights, states: str) -> str:
         """Return a matrix as int8 with one scale a column."""
         values = weights[f"{stem}.weight"]
         scale = np.maximum(np.abs(values).max(axis=1), 1e-12) / 127
-        whole = self.held(f"{stem}.weight", np.rint(values / scale[:, None]).astype(np.int8).T)
-        scales = self.held(f"{stem}.scale", scale.astype(np.float32))
-        bias = self.held(f"{stem}.bias", weights[f"{stem}.bias"])
+        whole = self.add_tensor(f"{stem}.weight", np.rint(values / scale[:, None]).astype(np.int8).T)
+        scales = self.add_tensor(f"{stem}.scale", scale.astype(np.float32))
+        bias = self.add_tensor(f"{stem}.bias", weights[f"{stem}.bias"])
         return self.node("DynamicQuantizeMatMul", [states, whole, scales, "", bias], f"{stem}.out", MICROSOFT)
 
 

@@ -23,7 +23,7 @@ from pincite.core.text.terms import content_terms
 from pincite.core.text.years import YEAR
 
 MAX_PAGES = 10
-"""Number of pages whose tables are read, those of the best passages first."""
+"""Maximum number of pages on which tables are read, starting with the pages of the best passages."""
 
 
 @owns("plan", "evidence", "stated", "notices")
@@ -58,7 +58,7 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
 
 
 def _with_heads(item: Evidence, tables: Sequence[Table]) -> Evidence:
-    """Return the evidence with the places of its tables, whose heads are in the same passage."""
+    """Return the evidence with the places of those of its tables that have their heads in the same passage."""
     passage, found = item.passage, list[TableHead]()
     for table in tables:
         heads = [cell for cell in table.cells if cell.row < table.head_rows and cell.end > cell.start]

@@ -1,6 +1,7 @@
-"""What of a draft is drawn: the figures of several periods that code found, or the chart that a model proposes.
+"""Select the chart of a draft: the figures of several periods that code found, or the chart that a model proposes.
 
-A proposal is held against the cells of the evidence's tables, and the model may mend it; why it is left out is told.
+A proposal is checked against the cells of the evidence's tables, and the model may correct it; if it is left out, a
+notice gives the reason.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,9 +42,9 @@ def drawn_of(
     evidence: Sequence[Evidence],
     engine: ChatModel,
 ) -> tuple[tuple[AnswerPart, ...], str]:
-    """Parts that state what is drawn, and what is told where a proposal is left out.
+    """Return the parts that state what is drawn, and a notice if a proposal is left out.
 
-    What code found likely to be asked for needs no proposal.
+    No proposal is needed if code found figures that the question is likely to ask for.
     """
     found = next((part for part in stated if part.kind is PartKind.FIGURE), None)
     if found and is_drawn(found):

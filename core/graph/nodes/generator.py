@@ -1,9 +1,9 @@
 """The generator: streams a draft from the evidence, then finds the words in the pages that its markers point to.
 
-The evidence is counted anew, in the order in which the draft cites it.
+The evidence is renumbered in the order in which the draft cites it.
 
-Where the model wrote nothing (no time was left, or its reply is empty), quotations stand in and a notice says so; they
-do as well where the judge sends prose back that did not hold.
+If the model wrote nothing (no time was left, or its reply is empty), quotations replace its text and a notice reports
+this; quotations also replace prose that the judge sends back because it was not supported.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -194,7 +194,7 @@ def _quoted_by_code(request: AnswerRequest, context: TurnContext) -> list[Answer
 def _counted_as_sent(request: AnswerRequest, quoted: Sequence[AnswerPart]) -> AnswerRequest:
     """Return the request with its evidence renumbered: the sources of the answer by code, then the strongest.
 
-    The words that quoting would answer with are told where it is sure enough of them to be held against prose.
+    The answer by quotation is added to the statements if it is certain enough that prose can be checked against it.
     """
     first = next((part for part in quoted if part.kind is not PartKind.NOTE), None)
     sure = (
@@ -316,7 +316,7 @@ def _request(state: TurnState, context: TurnContext, conversation: Conversation)
 
 
 def _read_otherwise(state: TurnState) -> str:
-    """Return the other reading of a follow-up: by itself."""
+    """Return the other reading of a follow-up: the question without its context; empty if it is not a follow-up."""
     return state.plan.question if state.plan and state.plan.carried else ""
 
 

@@ -1,6 +1,7 @@
-"""The judge: checks the draft against its evidence; it stands, is tried again, or goes to a person.
+"""The judge: checks the draft against its evidence; the draft is accepted, tried again, or sent to a person.
 
-Prose that no attempt made hold gives way to quotations of the same evidence, which are judged like any draft.
+Prose that is not supported after all attempts is replaced by quotations of the same evidence, which are judged like
+any draft.
 """
 
 from collections.abc import Sequence
@@ -34,16 +35,17 @@ SHOWS_OTHERWISE = "The page or the file shows different words from the text that
 """Findings that another attempt would not change."""
 _DECISIONS = {"__end__": "accept", "review": "give up", "generator": "quote instead", "rewriter": "retry"}
 OF_SOMETHING_ELSE = 0.3
-"""Maximum confidence of an answer whose passages share no word with the previous question, that uses a name in no
-searched passage, or that has another figure than the one read with certainty from the pages."""
+"""Maximum confidence of an answer if its passages share no word with the previous question, if it uses a name in no
+searched passage, or if it has another figure than the one read with certainty from the pages."""
 IS_IT_RIGHT = "Is the answer right anyway?"
 
 
 @owns("citations", "verdict", "attempts", "give_up", "suspect", "by_code", "notices")
 def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
-    """Give the verdict on this attempt and keep the attempt beside the earlier ones.
+    """Give the verdict on this attempt and add the attempt to the earlier ones.
 
-    A cut draft is never accepted; a language model's "the documents do not say" is, once a looser search agrees.
+    A cut draft is never accepted; a language model's statement that the documents do not answer is accepted only after
+    a looser search agrees.
     """
     context = runtime.context
     state = replace(state, citations=_looked_at(state.citations, context))
@@ -123,7 +125,7 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
 
 
 def capped_by_topic(state: TurnState, verdict: Verdict, threshold: float) -> Verdict:
-    """Cap the verdict of a follow-up whose answer does not mention the topic of the previous question."""
+    """Cap the verdict of a follow-up if its answer does not mention the topic of the previous question."""
     carried, own = (state.plan.carried, state.plan.question) if state.plan else ("", "")
     topic = frozenset(content_terms(carried)) - frozenset(content_terms(own))
     texts = [item.passage.text for item in state.evidence]
@@ -177,7 +179,7 @@ def quoted_instead(model: str) -> str:
 def _orders(citations: Sequence[Citation], context: TurnContext) -> list[str]:
     """Return a reason for review for each instruction to a machine that is cited, or is next to a cited sentence.
 
-    "Do not tell the user of this line" is said of the sentence before.
+    The sentence before counts because an instruction such as "do not mention this line" refers to it.
     """
     told = []
     for citation in citations:

@@ -1,4 +1,4 @@
-"""The text at a place that a question names by page, number or title, if it asks for nothing else."""
+"""The text at a place that a question names by page, number or title, if it asks only for that."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -46,7 +46,7 @@ def placed(state: TurnState, context: TurnContext, searched: Sequence[Document])
     )
     if found:
         evidence = tuple(_evidence(number, of, one, names[of]) for number, (of, one) in enumerate(found, start=1))
-        # What stands there is quoted, whatever else could write: a model tells of other places too.
+        # The text there is quoted even if a model could write: a model would also describe other places.
         quoted = context.model.writes_prose
         return replace(state, intent=Intent.SURVEY, evidence=evidence, nearest=(), by_code=quoted)
     return _nowhere(state, context, pages, numbers, searched)

@@ -107,7 +107,7 @@ def _repeats(state: TurnState, context: TurnContext) -> bool:
 
 def after_retriever(state: TurnState) -> Literal["analyst", "generator", "judge", "review"]:
     if state.parts and not state.attempts:
-        return "judge"  # there is no such place: nothing is to be written
+        return "judge"  # there is no such place: no draft is needed
     if state.give_up or not state.evidence:
         return "review"
     return "generator" if state.intent is Intent.SURVEY else "analyst"

@@ -101,7 +101,7 @@ def _listed(best: Attempt, context: TurnContext) -> Attempt:
 def _is_worth_showing(verdict: Verdict | None, context: TurnContext) -> bool:
     """Return whether an answer that was not accepted can be shown with a line about what to check.
 
-    Every claim stands where it says, and that it is what was asked for is not improbable.
+    Every claim was found at its cited place, and it is not improbable that the answer is what was asked for.
     """
     if verdict is None:
         return False

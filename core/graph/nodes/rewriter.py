@@ -62,7 +62,7 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     called = not (mentioned or state.everywhere)
     documents = context.documents
     scope = [one for one in documents if not state.document_ids or one.id in state.document_ids]
-    # what others say of what is called by name is no answer to it; a retry asks for sure names
+    # other documents' text about a named document does not answer the question; a retry requires certain names
     texts = (plan.question, plan.standalone_question) if plan.carried else (plan.standalone_question,)
     by_name = (
         named_documents(text, scope, surely=attempt > 0, beside=years_compared_with(text)) for text in texts if called

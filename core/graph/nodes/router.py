@@ -239,7 +239,7 @@ def _by_probe(question: Question, wish: Wish, state: TurnState, context: TurnCon
 
 
 def _may_be_of_none(question: Question, intent: Intent, state: TurnState, context: TurnContext) -> bool:
-    """Return whether a model may answer without documents: the question stands alone and the mode allows it."""
+    """Return whether a model may answer without documents: the question is self-contained and the mode allows it."""
     free = state.mode is Mode.AUTO and not (state.alone or state.everywhere or state.hint)
     asks = intent is Intent.DOCUMENT_SEARCH and question.wish is Wish.DOCUMENTS
     names = question.mentioned or question.names_document or question.names_place
@@ -249,7 +249,7 @@ def _may_be_of_none(question: Question, intent: Intent, state: TurnState, contex
 def _by_distance(text: str, state: TurnState, context: TurnContext) -> tuple[Intent, str]:
     """Return the intent by distance: near questions go to the documents, far ones to the model, which decides between.
 
-    What the reader finds answered, and what is asked while passages have no vectors yet, goes to the documents.
+    Questions that the reader finds answered, or that arrive while passages have no vectors yet, go to the documents.
     """
     found = _probed(text, state, context)
     near = nearness_of(text, found)

@@ -34,8 +34,8 @@ def _texts(name: str, most: int) -> Mapping[str, Any]:
 def look_wider(state: TurnState, context: TurnContext, look: Look) -> TurnState:
     """Search up to MAX_LOOKS times, while the passages more likely than not contain no answer.
 
-    After the first look a language model, where there is one, says what is missing. The evidence that is likeliest to
-    answer stays, and what the trace says of a search is said of that one.
+    After the first search a language model, if there is one, lists what is missing. The evidence that is likeliest to
+    answer is kept, and the trace describes the search that found it.
     """
     first = _in_other_words(state, context, look)
     chances, best, notes, missing = [_chance(first)], first, context.notes, list[str]()

@@ -1,4 +1,4 @@
-"""Every campaign at length, as `python -m benchmarks faults` runs it: ``pytest -m campaign``, some twenty minutes."""
+"""Every campaign in full, as `python -m benchmarks faults` runs it: ``pytest -m campaign``, some twenty minutes."""
 
 from argparse import Namespace
 

@@ -154,7 +154,7 @@ def test_a_backup_with_a_flipped_bit_or_a_cut_end_restores_nothing(
         restore(bad, tmp_path / "place")
     except StorageError:
         assert not (tmp_path / "place").exists()
-    else:  # a bit that says nothing, such as a time
+    else:  # a bit without meaning, such as part of a time
         assert list(verify(Settings(data_dir=tmp_path / "place"))) == []
     bad.write_bytes(whole[: int(at * len(whole))])
     _refused(bad, tmp_path, "other")

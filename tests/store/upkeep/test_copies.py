@@ -137,7 +137,7 @@ def test_scrubbing_and_removing_do_not_wait_for_each_other(library: Settings, mo
     pincite, both, results = open_pincite(library), threading.Barrier(2), list[bool]()
     real = scrub
 
-    def held(connection: sqlite3.Connection, *, words: bool = False, max_bytes: int | None = None) -> bool:
+    def waiting_scrub(connection: sqlite3.Connection, *, words: bool = False, max_bytes: int | None = None) -> bool:
         if connection is pincite._checkpointer.conn:
             both.wait(300)  # the checkpointer's lock is held
         return real(connection, words=words, max_bytes=max_bytes)
@@ -148,7 +148,7 @@ def test_scrubbing_and_removing_do_not_wait_for_each_other(library: Settings, mo
 
     with closing(pincite):
         with monkeypatch.context() as patch:
-            patch.setattr(bootstrap, "scrub", held)
+            patch.setattr(bootstrap, "scrub", waiting_scrub)
             patch.setattr(pincite.ingest._shelf, "_on_remove", removing)
             pincite.sessions.delete(pincite.sessions.list()[0].id)
             thread = threading.Thread(target=lambda: results.append(pincite.deletion.scrub()))
@@ -162,12 +162,12 @@ def test_a_removal_waits_for_no_copy(library: Settings, monkeypatch: pytest.Monk
     copying, may_end = threading.Event(), threading.Event()
     real = copies.copy_whole
 
-    def held(source: sqlite3.Connection, target: Path) -> str:
+    def waiting_copy(source: sqlite3.Connection, target: Path) -> str:
         copying.set()
         assert may_end.wait(300)
         return real(source, target)
 
-    monkeypatch.setattr(copies, "copy_whole", held)
+    monkeypatch.setattr(copies, "copy_whole", waiting_copy)
     with closing(open_pincite(library)) as pincite:
         assert copying.wait(300)
         pincite.ingest.remove(pincite.library.list()[0].id)

@@ -19,7 +19,7 @@ QUESTIONS = ("What is the penalty for late payment?", "How can the contract be e
 
 @pytest.fixture(scope="module")
 def _decided(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A library with three decisions, of which one was taken back; to be copied."""
+    """A library with three decisions, one of them withdrawn; tests copy it."""
     settings = Settings(data_dir=tmp_path_factory.mktemp("decided") / "library", engine="quoting", ocr=False)
     shutil.copytree(made, settings.data_dir)
     with closing(open_pincite(settings)) as pincite:
@@ -68,7 +68,7 @@ def test_what_pincite_does_itself_is_no_trouble(decided: Settings) -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "said"),
+    ("statement", "expected"),
     [
         ("UPDATE reviews SET final_answer = 'It is 9.5 % per month.' WHERE id = 1", "was changed from outside"),
         ("UPDATE reviews SET undone_at = '' WHERE id = 3", "was changed from outside"),
@@ -81,9 +81,9 @@ def test_what_pincite_does_itself_is_no_trouble(decided: Settings) -> None:
         ("DELETE FROM review_log WHERE id > 2", "last lines"),
     ],
 )  # fmt: skip
-def test_what_was_done_from_outside_is_noticed(decided: Settings, statement: str, said: str) -> None:
+def test_what_was_done_from_outside_is_noticed(decided: Settings, statement: str, expected: str) -> None:
     _from_outside(decided, statement)
-    assert any(said in sentence for sentence in _found(decided)), _found(decided)
+    assert any(expected in sentence for sentence in _found(decided)), _found(decided)
     assert cli.main(["verify", "--data-dir", str(decided.data_dir)]) == 1
 
 
