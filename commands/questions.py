@@ -286,7 +286,7 @@ def export(file: Path, title: str | None, reviewed: bool, style: str | None, nam
             if session is None:
                 names = ", ".join(f"“{one.title}”" for one in sessions[:5])
                 return complain(f"There is no session called “{title}”. The newest are {names}.")
-            turns = pincite.turns.of_session(session.id)
+            turns = pincite.turns.conversation(session.id)
             if reviewed:
                 turns = [turn for turn in turns if turn.review and turn.review.decision is not ReviewDecision.REJECTED]
             content = pincite.exports.of(turns, ExportForm(file.suffix.lower()), style or "")

@@ -21,13 +21,14 @@ from pincite.pages.components.page_view import NOTES, draw_page_panel, shown_pag
 from pincite.pages.components.reranker import offer_reranker
 from pincite.pages.components.scope import add_to_scope, chosen_documents, draw_lost_scope, draw_scope, draw_sources
 from pincite.pages.components.sessions import draw_session_list, draw_session_menu, open_session
-from pincite.pages.components.turn import draw_actions, draw_answer, draw_live, draw_question
+from pincite.pages.components.turn import draw_actions, draw_answer, draw_live, draw_question, version_shown
 from pincite.pages.components.uploads import ask_password, begin, draw_intake, draw_progress, intake, open_jobs, take_in
 from pincite.pages.components.words import count, escape, escape_lines, shorten
 
 SLOT = "chat_page"
-MODES = {Mode.AUTO: "Auto", Mode.DOCUMENTS: "Documents", Mode.CHAT: "Chat"}
-WHEN = {Mode.AUTO: "When a question asks for it", Mode.DOCUMENTS: "Always", Mode.CHAT: "Never"}
+MODES = {Mode.AUTO: "Auto: when a question asks for it", Mode.DOCUMENTS: "Always", Mode.CHAT: "Never"}
+LABELS = {Mode.AUTO: "", Mode.DOCUMENTS: " · always searches", Mode.CHAT: " · no documents"}
+PROVIDERS = {"ollama": "Ollama", "openai": "OpenAI-compatible server"}
 TURNS_A_PAGE = 20
 MAX_CARDS = 3
 MAX_MODEL_LENGTH = 24
@@ -84,6 +85,7 @@ def draw_conversation(app: Pincite, session: Session | None, names: dict[str, st
         if (earlier := app.turns.count(session.id) - len(turns)) > 0:  # a long conversation opens with its end
             offer_more(f"Show {count(earlier, 'earlier question')}", session.id, TURNS_A_PAGE, icon="expand_less")
     known: set[str] = set()
+    turns = [version_shown(app, turn) for turn in turns]
     for before, turn in zip([None, *turns], turns, strict=False):
         with st.container(key=f"question_{turn.id}"):
             draw_question(app, turn, names, scope=before is None or before.document_ids != turn.document_ids)
@@ -215,7 +217,7 @@ def draw_input(
         draw_scope(app, session, documents, mode)
         draw_notes_button(app, session)
     value = st.chat_input(
-        "Ask a question, type @ to name a document, or drop files here",
+        "Ask a question, or @name a document",
         key="chat_input", accept_file="multiple", file_type=[*ENDINGS],
         max_upload_size=app.settings.current.max_file_mib,
     )  # fmt: skip
@@ -232,17 +234,21 @@ def draw_mode(app: Pincite, key: str) -> Mode:
     modes = [mode for mode in MODES if writer != "quoting" or mode is not Mode.CHAT]
     if st.session_state.get(key) not in modes:
         st.session_state[key] = Mode.AUTO  # also where the model went away, and chatting with it
-    chosen = MODES[st.session_state[key]]
-    with st.popover(f"{chosen} · {escape(shorten(engine.model or 'quoting', MAX_MODEL_LENGTH))}", key="mode"):
-        mode = st.radio("Search the documents", modes, format_func=lambda one: MODES[one], key=key,
-                        captions=[WHEN[one] for one in modes])  # fmt: skip
-        written = st.radio("Written by", writers, writers.index(writer), format_func=escape,
+    how = f"Written by {escape(shorten(engine.model, MAX_MODEL_LENGTH))}" if engine.model else "Answers in quotations"
+    with st.popover(f"{how}{LABELS[st.session_state[key]]}", key="mode"):
+        mode = st.radio("Search the documents", modes, format_func=lambda one: MODES[one], key=key)
+        written = st.radio("Answers written by", writers, writers.index(writer), format_func=_writer_in_words,
                            disabled=bool(variable_of("engine")))  # fmt: skip
     if written != writer:
         with errors_shown():
             app.settings.change(engine=written)
             st.rerun()
     return mode
+
+
+def _writer_in_words(writer: str) -> str:
+    provider, _, model = writer.partition(":")
+    return f"{escape(model)} ({PROVIDERS.get(provider, provider)})" if model else "No model: quotations only"
 
 
 def receive(

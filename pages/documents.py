@@ -19,7 +19,7 @@ from pincite.core.domain.errors import UnknownDocumentError
 from pincite.core.domain.turns import TurnFilter
 from pincite.core.services.bootstrap import Pincite
 from pincite.pages.components.collections import documents_of, draw_collections, draw_membership
-from pincite.pages.components.controls import button, confirm_deletion, download, quiet, row
+from pincite.pages.components.controls import button, confirm_deletion, danger, download, quiet, row
 from pincite.pages.components.facade import errors_shown, show
 from pincite.pages.components.page_map import TROUBLED, draw_page_map, summary
 from pincite.pages.components.page_view import (
@@ -46,7 +46,7 @@ METADATA_NAMES = ("title", "author", "date", "language", "document type", "compa
 
 def draw(app: Pincite) -> None:
     st.header("Documents", anchor=False)
-    collection = draw_collections(app)
+    collection = draw_collections(app, ask_collection)
     draw_uploader(app, collection)
     draw_intake(app)
     ask_password(app)
@@ -218,10 +218,15 @@ def draw_asking(documents: Sequence[Document], collection: Collection | None) ->
         st.switch_page("pages/chat.py")
 
 
+def ask_collection(collection: Collection) -> None:
+    begin_with([], collection.id)
+    st.switch_page("pages/chat.py")
+
+
 def draw_deleting(app: Pincite, documents: Sequence[Document]) -> None:
     named = ", ".join(f"**{escape(document.name)}**" for document in documents)
     its, this = ("its file", "this document") if len(documents) == 1 else ("their files", "these documents")
-    if quiet("Delete", "delete"):
+    if danger("Delete", "documents"):
         confirm_deletion(
             f"Delete {this}?",
             f"{named} will be deleted with {its}, text and page images. "

@@ -20,6 +20,7 @@ from pincite.pages.components.trace_view import (
     draw_steps,
     draw_timeline,
     evidence_rows,
+    stage_name,
 )
 from pincite.pages.components.words import STATUS_WORDS, count, escape, moment, shorten
 
@@ -153,7 +154,8 @@ def draw_playground(app: Pincite) -> None:
     with errors_shown(), st.spinner("Searching…"):
         plan, result = app.search.try_out(query, tuple(chosen))
         draw_plan(plan)
-        for note in (f"Reranker: {result.reranker} · score floor {result.score_floor:.2f}", *result.notes):
+        floor = f"passages below a score of {result.score_floor:.2f} are left out"
+        for note in (f"Ranked by {result.reranker}; {floor}", *result.notes):
             st.caption(escape(note))
         if not result.rankings:
             st.info("Nothing was found.", icon=":material/search_off:")
@@ -161,7 +163,7 @@ def draw_playground(app: Pincite) -> None:
         grid = st.grid(2, min_column_width=440)
         for stage, candidates in result.rankings.items():
             with grid.cell():
-                st.markdown(f"**{stage}** · {len(candidates)}")
+                st.markdown(f"**{stage_name(stage)}** · {len(candidates)}")
                 draw_rows(candidate_rows(candidates, stage, names), key=f"ranking_{stage}")
         if result.left_out:
             with st.expander("Passages left out"):

@@ -61,7 +61,7 @@ class Exports:
         return self.of([self._turns.get(turn_id)], form)
 
     def of_session(self, session_id: str, form: ExportForm = ExportForm.BINDER) -> bytes:
-        return self.of(self._turns.of_session(session_id), form)
+        return self.of(self._turns.conversation(session_id), form)
 
     def marked(self, document: Document) -> bytes:
         """Return the document's PDF with everything marked that a finished answer cites of it. Raises DocumentError."""

@@ -83,7 +83,7 @@ class Health:
             detail = f"{error.message} Only keyword search is available."
             return HealthCheck("embeddings", False, detail, error.hint)
         count, troubles = self._stores.vectors()
-        detail = " ".join([f"{embedder.name}, {length} dimensions, {count:,} vectors.", *troubles])
+        detail = " ".join([f"Search by meaning: {embedder.name}, {count:,} vectors of {length} numbers.", *troubles])
         hint = "Pincite fixes this in the background while the app is open."
         return HealthCheck("embeddings", not troubles, detail, hint)
 

@@ -49,7 +49,7 @@ class Regression:
                     mode=reviewed.mode,
                     document_ids=scope_of(reviewed, self.library.list()),
                     fresh=True,
-                    history=self.turns.exchanges(reviewed.session_id, before=reviewed.position),
+                    history=self.turns.exchanges(reviewed.session_id, before=reviewed.place),
                 )
                 now = self.runner.wait(turn_id).turn
                 yield Reanswered(reviewed, now, compare(reviewed, now))

@@ -151,17 +151,20 @@ class TurnRunner:
         everywhere: bool = False,
         alone: bool = False,
         mode: Mode | None = None,
+        question: str = "",
     ) -> str:
-        """Ask a turn's question again in its conversation; a reviewed answer is not reused. Raises TurnError.
+        """Ask a turn's question again in its place; a reviewed answer is not reused. Raises TurnError.
 
+        The older answer is kept as a version. ``question``: what is asked instead; empty for the same question.
         ``mode``: None for the same mode. ``everywhere``: search all documents, whichever the question names. ``alone``:
         ignore the conversation before it.
         """
         turn = self._turns.get(turn_id)
         scope = () if everywhere else scope_of(turn, self._documents(turn))
-        state = TurnState(turn.question, mode or turn.mode, scope, hint, fresh=True, alone=alone, everywhere=everywhere)
-        before = self._turns.exchanges(turn.session_id, before=turn.position)
-        return self._start(turn.session_id, Asked(state, engine, before))
+        asked = question.strip() or turn.question
+        state = TurnState(asked, mode or turn.mode, scope, hint, fresh=True, alone=alone, everywhere=everywhere)
+        before = self._turns.exchanges(turn.session_id, before=turn.place)
+        return self._start(turn.session_id, Asked(state, engine, before), place=turn.place)
 
     def can_continue(self, turn: Turn) -> bool:
         """Whether an interrupted turn left a checkpoint, and all the documents that it searched are still there."""
@@ -181,7 +184,7 @@ class TurnRunner:
         asked = Asked(
             restored(kept.values),
             "quoting" if turn.engine == "quoting" else None,
-            self._turns.exchanges(turn.session_id, before=turn.position),
+            self._turns.exchanges(turn.session_id, before=turn.place),
             resumed_at=kept.next[0],
         )
         self._begin(turn, asked, self._within(self._collection_of(turn.session_id)), self._turns.take_up)
@@ -232,7 +235,7 @@ class TurnRunner:
         for live in running:
             live.thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _start(self, session_id: str, asked: Asked) -> str:
+    def _start(self, session_id: str, asked: Asked, place: int = -1) -> str:
         state = replace(asked.state, question=_checked(asked.state.question), hint=storable(asked.state.hint))
         collection, chosen = self._collection_of(session_id), state.document_ids
         if collection:
@@ -242,6 +245,7 @@ class TurnRunner:
             id=uuid.uuid4().hex,
             session_id=session_id,
             position=0,
+            place=place,
             question=state.question,
             mode=state.mode,
             document_ids=state.document_ids or tuple(document.id for document in equipment.library.list()),

@@ -119,7 +119,7 @@ class Sessions:
             f"# {escape(session.title)}",
             f"Exported from Pincite. Session started {session.created_at[:16].replace('T', ' ')} UTC.",
         ]
-        for turn in Turns(self._database).of_session(session_id):
+        for turn in Turns(self._database).conversation(session_id):
             parts += _turn_markdown(turn, self._stands)
         return shown("\n\n".join(parts) + "\n", lines=True)
 

@@ -39,6 +39,9 @@ KEPT_IN_MEMORY = 200
 """Finished turns that are not read again from the database until they change."""
 
 
+_NEWEST = """position = (SELECT max(position) FROM turns AS other
+  WHERE other.session_id = turns.session_id AND other.place = turns.place)"""
+"""Condition for a turn to be the newest version of its question."""
 MAX_SEARCHED = 200
 """Characters of a search that count: SQLite refuses very long patterns."""
 
@@ -53,7 +56,7 @@ class Turns:
         self._lock = threading.Lock()
 
     def create(self, turn: Turn) -> Turn:
-        """Store a new turn at the end of its session; ``position`` is set here. Raises TurnError.
+        """Store a new turn as the last of its session, or as the newest version in its ``place``. Raises TurnError.
 
         A session runs one turn at a time: while another is running, in whichever process, no turn is added.
         """
@@ -62,14 +65,15 @@ class Turns:
             last = connection.execute(
                 "SELECT COALESCE(MAX(position), -1) FROM turns WHERE session_id = ?", (turn.session_id,)
             ).fetchone()[0]
-            placed = replace(turn, position=last + 1)
+            placed = replace(turn, position=last + 1, place=last + 1 if turn.place < 0 else turn.place)
             connection.execute(
-                "INSERT INTO turns (id, session_id, position, status, question, started_at, body, worker) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO turns (id, session_id, position, place, status, question, started_at, body, worker) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     placed.id,
                     placed.session_id,
                     placed.position,
+                    placed.place,
                     placed.status,
                     placed.question,
                     placed.started_at,
@@ -123,18 +127,30 @@ class Turns:
         return found[0]
 
     def of_session(self, session_id: str) -> list[Turn]:
-        """Everything that is kept of a session; a page asks for the ``newest``."""
+        """Return everything that is kept of a session, also older versions; a page asks for the ``newest``."""
         return self._read("session_id = ? ORDER BY position", (session_id,))
 
+    def conversation(self, session_id: str) -> list[Turn]:
+        """Return the newest version of each question of a session, in the order of the questions."""
+        return self._read(f"session_id = ? AND {_NEWEST} ORDER BY place", (session_id,))
+
     def newest(self, session_id: str, most: int) -> list[Turn]:
-        """Return the last turns of a session in their order, without their traces."""
+        """Return the last questions of a session in their order, each in its newest version, without their traces."""
         rows = self._database.connection.execute(
-            "SELECT id FROM turns WHERE session_id = ? ORDER BY position DESC LIMIT ?", (session_id, most)
+            f"SELECT id FROM turns WHERE session_id = ? AND {_NEWEST} ORDER BY place DESC LIMIT ?", (session_id, most)
         ).fetchall()
         return [self.without_trace(row["id"]) for row in reversed(rows)]
 
     def count(self, session_id: str) -> int:
-        return self._database.number("SELECT count(*) FROM turns WHERE session_id = ?", (session_id,))
+        """Return the number of questions of a session, whatever the number of their versions."""
+        return self._database.number("SELECT count(DISTINCT place) FROM turns WHERE session_id = ?", (session_id,))
+
+    def versions(self, turn: Turn) -> tuple[str, ...]:
+        """Return the ids of all versions of a question, oldest first."""
+        rows = self._database.connection.execute(
+            "SELECT id FROM turns WHERE session_id = ? AND place = ? ORDER BY position", (turn.session_id, turn.place)
+        )
+        return tuple(row["id"] for row in rows)
 
     def without_trace(self, turn_id: str) -> Turn:
         """Return the turn as conversations show it; decoded once for each version of it. Raises TurnError."""
@@ -162,8 +178,9 @@ class Turns:
     def exchanges(self, session_id: str, *, before: int = 2**62) -> tuple[Exchange, ...]:
         """Return the finished questions with their answers, reviewed ones as reviewed, oldest first.
 
-        ``before``: only those of turns at earlier positions.
+        Of several versions the newest that was answered. ``before``: only those at earlier places.
         """
+        finished = (TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED)
         rows = self._database.connection.execute(
             """SELECT turns.id, question,
                  CASE WHEN review.id IS NULL THEN body ->> '$.answer' ELSE final_answer END AS answer,
@@ -173,10 +190,12 @@ class Turns:
                  CASE WHEN json_valid(body) THEN body ->> '$.intent' END AS intent
                FROM turns LEFT JOIN reviews AS review ON review.id =
                  (SELECT MAX(id) FROM reviews WHERE turn_id = turns.id AND undone_at = '')
-               WHERE session_id = ? AND turns.status IN (?, ?, ?) AND position < ?
+               WHERE session_id = ? AND turns.status IN (?, ?, ?) AND place < ?
                  AND (review.id IS NOT NULL OR (json_valid(body) AND json_type(body, '$.answer') = 'text'))
-               ORDER BY position""",
-            (session_id, TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED, before),
+                 AND NOT EXISTS (SELECT 1 FROM turns AS later WHERE later.session_id = turns.session_id AND
+                   later.place = turns.place AND later.position > turns.position AND later.status IN (?, ?, ?))
+               ORDER BY place""",
+            (session_id, *finished, before, *finished),
         )
         return tuple(_exchange(row, _parts(row["parts"]) or ()) for row in rows)
 
@@ -232,7 +251,8 @@ class Turns:
     def _read(self, condition: str, values: Sequence[object], *, trace: bool = True) -> list[Turn]:
         connection = self._database.connection
         rows = connection.execute(f"SELECT * FROM turns WHERE {condition}", tuple(values)).fetchall()
-        return [self._whole(connection, with_parts(_turn(row)), with_trace=trace) for row in rows]
+        turns = (replace(with_parts(_turn(row)), place=row["place"]) for row in rows)
+        return [self._whole(connection, turn, with_trace=trace) for turn in turns]
 
     def _whole(self, connection: sqlite3.Connection, turn: Turn, *, with_trace: bool) -> Turn:
         trace = _trace(connection, turn) if with_trace else ()

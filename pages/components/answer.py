@@ -331,7 +331,7 @@ def draw_evaluation(turn: Turn) -> None:
 
 def draw_scores(verdict: Verdict) -> None:
     """Show what the judge measured: one line a figure, with its reason."""
-    names = ("Faithfulness", "Relevance", "Completeness", "Citation validity")
+    names = ("Supported by its passages", "Addresses the question", "Answers all parts", "Citations hold")
     scores = (verdict.faithfulness, verdict.relevance, verdict.completeness, verdict.citation_validity)
     rows = (f"| {name} | {one.value:.0%} | {escape(one.reason)} |" for name, one in zip(names, scores, strict=True))
     st.markdown("\n".join(["| Checked for | Score | Why |", "|:--|--:|:--|", *rows]))

@@ -7,7 +7,7 @@ import streamlit as st
 from pincite.core.domain.documents import MAX_COLLECTION_NAME_LENGTH, Collection, Document
 from pincite.core.domain.turns import Session
 from pincite.core.services.bootstrap import Pincite
-from pincite.pages.components.controls import confirm_deletion, quiet, row
+from pincite.pages.components.controls import button, confirm_deletion, danger, row
 from pincite.pages.components.facade import errors_shown
 from pincite.pages.components.words import escape
 
@@ -51,8 +51,8 @@ def choose_collection(app: Pincite, collection: Collection | None, key: str, use
                  label_visibility="collapsed", on_change=lambda: use(st.session_state[key]))  # fmt: skip
 
 
-def draw_collections(app: Pincite) -> Collection | None:
-    """Draw the collections of the documents page: choose, create and describe. Return the chosen one."""
+def draw_collections(app: Pincite, ask: Callable[[Collection], None]) -> Collection | None:
+    """Draw the collections of the documents page: choose, create, edit and ask. Return the chosen one."""
     collection = _stored(app, st.session_state.get(_EDITED, ""))
     with row():
         if app.collections.list():
@@ -60,6 +60,8 @@ def draw_collections(app: Pincite) -> Collection | None:
                 choose_collection(app, collection, "collection_on_documents", _edit)
         with st.popover("New collection", icon=":material/create_new_folder:", type="tertiary"):
             _draw_new(app)
+        if collection and collection.document_ids and button("Ask the collection", "add_comment"):
+            ask(collection)
         if collection:
             with st.popover("Edit collection", icon=":material/edit:", type="tertiary"):
                 _draw_edit(app, collection)
@@ -98,7 +100,7 @@ def _draw_edit(app: Pincite, collection: Collection) -> None:
             app.collections.rename(collection.id, name or "")
             app.collections.set_documents(collection.id, documents)
             st.rerun()
-    if quiet("Delete collection…", "delete"):
+    if danger("Delete collection…", "collection"):
         words = (f"**{escape(collection.name)}** will be deleted. Its documents and sessions stay, and the sessions "
                  "keep searching the same documents.")  # fmt: skip
         confirm_deletion("Delete this collection?", words, app.collections.delete, collection.id)

@@ -30,6 +30,11 @@ def quiet(label: str, icon: str, do: Callback | None = None, *args: object, **op
     return button(label, icon, do, *args, type="tertiary", **options)
 
 
+def danger(label: str, key: str) -> bool:
+    """Draw a plain button in red, for what cannot be undone, and return whether it was pressed."""
+    return quiet(label, "delete", key=f"danger_{key}")
+
+
 def icon_button(name: str, icon: str, do: Callback, *args: object, key: str, **options: Any) -> bool:
     """One that shows its icon alone; its name is a tip, and read out."""
     return quiet(name, icon, do, *args, key=f"icon_{key}", **({"help": name} | options))

@@ -13,6 +13,7 @@ from pincite.pages.components.collections import choose_collection, collection_o
 from pincite.pages.components.controls import (
     button,
     confirm_deletion,
+    danger,
     download,
     offer_more,
     quiet,
@@ -119,7 +120,7 @@ def draw_session_menu(app: Pincite, session: Session, turns: Sequence[Turn]) -> 
                              key=f"export_{form}")  # fmt: skip
             if (asked := app.turns.count(session.id)) > len(turns):
                 quiet("Show everything, for printing", "print", show_more, session.id, asked, key=f"all_{session.id}")
-            if quiet("Delete…", "delete"):
+            if danger("Delete…", "session"):
                 words = f"**{escape(session.title)}** and its answers and reviews will be deleted. Documents stay."
                 confirm_deletion("Delete this session?", words, _delete, app, session)
 

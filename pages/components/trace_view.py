@@ -13,6 +13,19 @@ from pincite.core.domain.turns import TraceStep, Turn, TurnStatus
 from pincite.core.graph.build import build_graph
 from pincite.pages.components.words import duration, escape, in_words, page_name, parse_time
 
+STEPS = {
+    "router": "Decides what the message asks for: documents, the last answer, or small talk.",
+    "rewriter": "Turns the question into one that stands alone, and into searches.",
+    "retriever": "Searches the documents, by words and by meaning, and ranks the passages.",
+    "analyst": "Reads figures from the tables on these pages and computes with them.",
+    "generator": "Writes the answer, or quotes it, from these passages.",
+    "judge": "Checks each claim against its page; the answer stands, is tried again or is reviewed.",
+    "review": "Puts the answer into the review queue, with the reasons.",
+}
+STAGES = {
+    "keyword": "By words", "keyword printed": "By printed words", "dense": "By meaning",
+    "document match": "By document", "fused": "Combined", "reranked": "Final ranking", "neighbour of": "Next to",
+}  # fmt: skip
 START, END = "__start__", "__end__"
 LONG_TEXT = 160
 ROOM_FOR_TIMES = 1.15
@@ -96,6 +109,8 @@ def draw_steps(steps: Sequence[TraceStep]) -> None:
         )
         label = f"{label} · {escape(gist[:140])}" if gist else label
         with st.expander(label, icon=":material/error:" if step.error else None):
+            if step.node in STEPS:
+                st.caption(STEPS[step.node])
             if step.error:
                 st.error(escape(step.error), icon=":material/error:")
             for title, values in (("Read", step.read), ("Decided", step.decided), ("Returned", step.returned)):
@@ -121,7 +136,7 @@ def draw_values(values: Mapping[str, Any], *, key: str) -> None:
             st.markdown(f"{escape(name)}:")
             draw_rows(rows, key=f"{key}_{name}")
         elif isinstance(value, Mapping) and all(isinstance(ranking, Sequence) for ranking in value.values()):
-            tabs = st.tabs([f"{stage} ({len(ranking)})" for stage, ranking in value.items()])
+            tabs = st.tabs([f"{stage_name(stage)} ({len(ranking)})" for stage, ranking in value.items()])
             for tab, (stage, ranking) in zip(tabs, value.items(), strict=True):
                 with tab:
                     draw_rows(ranking, key=f"{key}_{name}_{stage}")
@@ -145,10 +160,15 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     plain: dict[str, Any] = {}
     for name, value in row.items():
         if isinstance(value, Mapping) and all(isinstance(score, int | float) for score in value.values()):
-            plain |= {str(stage): score for stage, score in value.items()}
+            plain |= {stage_name(str(stage)): score for stage, score in value.items()}
         else:
             plain[name] = value if isinstance(value, str | int | float | bool) or value is None else str(value)
     return plain
+
+
+def stage_name(stage: str) -> str:
+    """Return a stage of the search in plain words."""
+    return STAGES.get(stage, stage)
 
 
 def evidence_rows(evidence: Sequence[Evidence]) -> list[dict[str, Any]]:
@@ -158,7 +178,7 @@ def evidence_rows(evidence: Sequence[Evidence]) -> list[dict[str, Any]]:
             "Document": item.document_name,
             "Page": page_name(item.passage.page_label, item.passage.page_index),
             "Passage": item.passage.text,
-            **{stage: round(score, 4) for stage, score in item.scores.items()},
+            **{stage_name(stage): round(score, 4) for stage, score in item.scores.items()},
             "Why included": in_words(item.reason),
         }
         for item in evidence

@@ -13,8 +13,18 @@ from pincite.core.domain.search import Intent, Mode
 from pincite.core.domain.turns import NO_DOCUMENT, FeedbackKind, ReviewDecision, Turn, TurnSnapshot, TurnStatus
 from pincite.core.services.bootstrap import Pincite
 from pincite.core.services.exports import ExportForm
+from pincite.core.services.turns import MAX_QUESTION_LENGTH
 from pincite.pages.components.answer import answer_markdown, draw_charts, draw_contradictions, draw_evaluation
-from pincite.pages.components.controls import button, confirm_deletion, download, icon_button, link_to_trace, quiet, row
+from pincite.pages.components.controls import (
+    button,
+    confirm_deletion,
+    danger,
+    download,
+    icon_button,
+    link_to_trace,
+    quiet,
+    row,
+)
 from pincite.pages.components.facade import errors_shown, safely
 from pincite.pages.components.page_view import draw_chips, passages_found
 from pincite.pages.components.printing import draw_printed_citations
@@ -39,7 +49,12 @@ WORTH_TELLING_SECONDS = 10
 def draw_question(app: Pincite, turn: Turn, document_names: dict[str, str], *, scope: bool = True) -> None:
     """``scope``: say which documents were chosen for it."""
     with st.chat_message("user", avatar=":material/person:"):
-        st.markdown(escape_lines(turn.question))
+        with row(vertical_alignment="top"):
+            st.markdown(escape_lines(turn.question), width="stretch")
+            editable = turn.status not in (TurnStatus.RUNNING, TurnStatus.UNREADABLE)
+            if editable and quiet("Edit the question", "edit", key=f"icon_edit_{turn.id}", help="Edit the question"):
+                _edit(app, turn)
+        _draw_versions(app, turn)
         if turn.plan and turn.plan.standalone_question != turn.plan.question:
             st.caption(f"Understood as “{escape(turn.plan.standalone_question)}”")
         named = [shown for id_ in turn.document_ids if (shown := document_names.get(id_))]
@@ -61,6 +76,49 @@ def draw_question(app: Pincite, turn: Turn, document_names: dict[str, str], *, s
             everywhere = partial(app.runner.run_again, turn.id, everywhere=True)
             quiet(f"Only {escape(only)}{more}, named in the question", "close", everywhere, key=f"only_{turn.id}",
                   help="Search all documents instead")  # fmt: skip
+
+
+def version_shown(app: Pincite, newest: Turn) -> Turn:
+    """Return the version of a question that was chosen, or its newest."""
+    chosen, among = st.session_state.get(_version_key(newest), ("", ()))
+    return app.turns.without_trace(chosen) if among and among == app.turns.versions(newest) else newest
+
+
+def _draw_versions(app: Pincite, turn: Turn) -> None:
+    """Draw the way to the other versions of a question."""
+    versions = app.turns.versions(turn)
+    if len(versions) < 2 or turn.id not in versions:
+        return
+    place = versions.index(turn.id)
+    with row(gap="xsmall"):
+        for name, icon, other in (("Older version", "chevron_left", place - 1), ("Newer", "chevron_right", place + 1)):
+            if icon == "chevron_right":
+                st.caption(f"{place + 1} of {len(versions)}", width="content")
+            if 0 <= other < len(versions):
+                icon_button(name, icon, _choose_version, turn, versions, other, key=f"{icon}_{turn.id}")
+
+
+def _choose_version(turn: Turn, versions: tuple[str, ...], place: int) -> None:
+    st.session_state[_version_key(turn)] = (versions[place], versions)
+
+
+def _version_key(turn: Turn) -> str:
+    return f"version_{turn.session_id}_{turn.place}"
+
+
+@st.dialog("Edit the question")
+def _edit(app: Pincite, turn: Turn) -> None:
+    st.caption("It is asked again in its place. The answer that stands here is kept as a version.")
+    key = f"edited_{turn.id}"
+    with st.form(f"edit_{turn.id}", border=False):
+        st.text_area("Question", turn.question, max_chars=MAX_QUESTION_LENGTH, label_visibility="collapsed", key=key)
+        asked = st.form_submit_button("Ask again", type="primary", on_click=safely, args=(_ask_edited, app, turn, key))
+    if asked:
+        st.rerun()
+
+
+def _ask_edited(app: Pincite, turn: Turn, key: str) -> None:
+    app.runner.run_again(turn.id, question=st.session_state[key] or "")
 
 
 def _narrowed(turn: Turn) -> bool:
@@ -257,7 +315,7 @@ def _ask_what_is_wrong(app: Pincite, turn: Turn) -> None:
 def _draw_more(app: Pincite, turn: Turn) -> None:
     """What is seldom done with an answer."""
     if turn.final_citations:
-        download("Save evidence", lambda: app.exports.of_turn(turn.id), f"{turn.question[:60]}.pdf",
+        download("Save evidence (PDF)", lambda: app.exports.of_turn(turn.id), f"{turn.question[:60]}.pdf",
                  key=f"binder_{turn.id}", help="This answer with the pages it cites, as a sealed PDF")  # fmt: skip
         download("Save as Word", lambda: app.exports.of_turn(turn.id, ExportForm.WORD), f"{turn.question[:60]}.docx",
                  key=f"word_{turn.id}")  # fmt: skip
@@ -270,7 +328,7 @@ def _draw_more(app: Pincite, turn: Turn) -> None:
         quiet("Ask as a follow-up", "forum", _ask, app, turn, turn.plan.readings[0].text, True, key=f"joined_{turn.id}")
     if turn.plan:
         link_to_trace(turn, "Full trace")
-    if quiet("Delete answer…", "delete", key=f"delete_{turn.id}"):
+    if danger("Delete answer…", turn.id):
         words = "The question and its answer, trace and review will be deleted. Answers that build on it stay."
         notes = app.notes.of_session(turn.session_id)
         if app.turns.count(turn.session_id) == 1 and not (notes.pins or notes.text):

@@ -239,9 +239,9 @@ def test_the_box_stays_live_in_mid_answer_and_the_next_question_comes_into_view(
     page.set_viewport_size({"width": 800, "height": 900})
     page.wait_for_function(FITS)
     page.set_viewport_size({"width": 1440, "height": 900})
-    page.get_by_role("button", name="Auto · slow:latest").click()
-    page.get_by_text("quoting", exact=True).click()
-    expect(page.get_by_role("button", name="Auto · quoting")).to_be_visible()
+    page.get_by_role("button", name="Written by slow:latest").click()
+    page.get_by_text("No model: quotations only").click()
+    expect(page.get_by_role("button", name="Answers in quotations")).to_be_visible()
 
 
 def test_back_closes_the_cited_page_and_at_sign_offers_document_names(quoting_app: str, new_page: NewPage) -> None:
@@ -256,8 +256,8 @@ def test_back_closes_the_cited_page_and_at_sign_offers_document_names(quoting_ap
     page.go_back()
     expect(panel).to_have_count(0)
     expect(mark).to_be_visible()
-    page.get_by_role("button", name="Auto · quoting").click()
-    page.get_by_role("radio", name="Auto").focus()
+    page.get_by_role("button", name="Answers in quotations").click()
+    page.get_by_role("radio", name="Auto: when a question asks for it").focus()
     page.keyboard.press("/")
     box = page.get_by_test_id("stChatInputTextArea")
     expect(box).to_be_focused()

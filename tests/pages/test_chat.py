@@ -485,7 +485,7 @@ def test_an_answer_is_saved_with_its_pages_and_for_word(app: Pincite, contract: 
     turn = ask()
     screen = Screen("chat", session=turn.session_id)
     offered = [one.proto.label for one in screen.test.get("download_button")]
-    assert {"Save evidence", "Save as Word"} <= set(offered)
+    assert {"Save evidence (PDF)", "Save as Word"} <= set(offered)
     assert app.exports.of_turn(turn.id, ExportForm.WORD)[:2] == b"PK"
 
 
@@ -651,4 +651,25 @@ def test_the_empty_conversation_shows_the_documents_and_asks_what_is_suggested(
     screen.press(first.question)
     [session] = app.sessions.list()
     assert app.turns.newest(session.id, 1)[0].question == first.question
+    screen.assert_sound()
+
+
+def test_a_question_is_edited_in_its_place_and_its_versions_are_turned(
+    app: Pincite, contract: Document, ask: Ask
+) -> None:
+    turn = ask()
+    screen = Screen("chat", session=turn.session_id)
+    assert "1 of 2" not in screen.words()
+    screen.press("Edit the question")
+    screen.test.text_area[0].set_value("Which law governs it?")
+    screen.press("Ask again")
+    [edited] = app.turns.newest(turn.session_id, 9)
+    assert app.runner.wait(edited.id, SECONDS).turn.question == "Which law governs it?" and edited.place == turn.place
+    screen.test.run()
+    assert "2 of 2" in screen.words() and "Which law governs it?" in screen.words()
+    screen.press("Older version")
+    assert "1 of 2" in screen.words() and turn.question in screen.words()
+    assert "Which law governs it?" not in screen.words()
+    screen.press("Newer")
+    assert "Which law governs it?" in screen.words()
     screen.assert_sound()

@@ -29,6 +29,7 @@ from pincite.core.store.keywords import Fts5Index
 from pincite.core.store.library import Library
 from pincite.core.store.shelf import Shelf
 from pincite.core.text.plain import shown
+from tests.store.older import without_versions
 
 ONE, TWO = "1" * 64, "2" * 64
 TEXT = "Überschrift\nZins 9 % p. a. 🙂 ab Fälligkeit."
@@ -223,6 +224,7 @@ def test_words_that_earlier_versions_stored_are_read_as_keys(
             "UPDATE metadata SET source = 'first pages'",
         ):
             assert connection.execute(statement).rowcount == 1
+        without_versions(connection)
         connection.execute("PRAGMA user_version = 14")
     database.close()
 

@@ -1,0 +1,8 @@
+-- A question that is asked again, perhaps edited, is shown in the place of its first version.
+ALTER TABLE turns ADD COLUMN place INTEGER NOT NULL DEFAULT -1;   -- position of the first version
+UPDATE turns SET place = position;
+CREATE INDEX turns_by_place ON turns(session_id, place, position);
+
+CREATE TRIGGER turn_placed AFTER INSERT ON turns WHEN new.place < 0 BEGIN
+  UPDATE turns SET place = position WHERE id = new.id;
+END;

@@ -1,0 +1,40 @@
+"""A question that is asked again, perhaps edited, is a version of itself: in its place, with the older answer kept."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pincite.core.domain.turns import TurnStatus
+from tests.graph.world import World
+
+PENALTY, LAW = "What interest do overdue amounts bear?", "Which law governs the contract?"
+
+
+@pytest.mark.behaviour("Versions", "A question is edited and asked again in its place; the older answer is a version.")
+def test_an_edited_question_takes_the_place_of_the_older_one(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    first, second = world.ask(PENALTY).turn, world.ask(LAW).turn
+    edited = world.runner.wait(world.runner.run_again(first.id, question="What is the interest on them?"), 300).turn
+    assert edited.status is TurnStatus.ANSWERED and edited.place == first.place == 0 and second.place == 1
+    session = world.session.id
+    assert [turn.id for turn in world.turns.newest(session, 9)] == [edited.id, second.id]
+    assert [turn.id for turn in world.turns.conversation(session)] == [edited.id, second.id]
+    assert [turn.id for turn in world.turns.of_session(session)] == [first.id, second.id, edited.id]
+    assert world.turns.versions(edited) == world.turns.versions(first) == (first.id, edited.id)
+    assert world.turns.count(session) == 2 and world.turns.versions(second) == (second.id,)
+    assert [exchange.turn_id for exchange in world.turns.exchanges(session)] == [edited.id, second.id]
+    assert world.turns.exchanges(session, before=edited.place) == ()
+    third = world.ask(PENALTY).turn
+    assert (third.position, third.place) == (3, 3)
+    world.close()
+
+
+def test_a_version_that_failed_leaves_the_older_answer_in_the_conversation(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    first = world.ask(PENALTY).turn
+    again = world.runner.wait(world.runner.run_again(first.id), 300).turn
+    failed = world.turns.get(again.id)
+    world.turns.save(replace(failed, status=TurnStatus.FAILED))
+    assert [exchange.turn_id for exchange in world.turns.exchanges(world.session.id)] == [first.id]
+    world.close()

@@ -1,0 +1,10 @@
+"""Take away what newer migrations add, for databases as earlier versions wrote them."""
+
+import sqlite3
+
+
+def without_versions(connection: sqlite3.Connection) -> None:
+    """Remove the places of turns, which came with version 18."""
+    connection.execute("DROP TRIGGER turn_placed")
+    connection.execute("DROP INDEX turns_by_place")
+    connection.execute("ALTER TABLE turns DROP COLUMN place")
