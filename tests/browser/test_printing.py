@@ -44,7 +44,7 @@ def long_conversation(tmp_path: Path, samples: Path) -> str:
         session = app.sessions.create("Printed")
         asked = [app.runner.wait(app.runner.ask(session.id, question), 120).turn for question in QUESTIONS]
         for number in range(18):
-            app.turns.create(replace(asked[number % 3], id=uuid.uuid4().hex))
+            app.turns.create(replace(asked[number % 3], id=uuid.uuid4().hex, place=-1))
         app.runner.wait(app.runner.ask(session.id, LAST), 120)
     return session.id
 

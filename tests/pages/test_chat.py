@@ -250,10 +250,10 @@ def test_chatting_is_offered_where_a_model_can(
     app: Pincite, contract: Document, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     screen = Screen("chat")
-    assert "Chat" not in screen.test.radio[0].options
+    assert "Never" not in screen.test.radio[0].options
     _connect(app, monkeypatch)
     screen.test.run()
-    assert "Chat" in screen.test.radio[0].set_value(Mode.CHAT).run().radio[0].options
+    assert "Never" in screen.test.radio[0].set_value(Mode.CHAT).run().radio[0].options
     monkeypatch.undo()
     screen.test.run()
     assert screen.test.radio[0].value is Mode.AUTO
@@ -363,6 +363,8 @@ def test_what_a_question_names_is_a_filter_that_can_be_taken_away(app: Pincite, 
     turn = app.runner.wait(turn.id, SECONDS).turn
     assert turn.plan and turn.plan.document_ids == () and turn.scope == ()
     screen.test.run()
+    assert not [one for one in screen.test.button if one.label.startswith("Only ")]
+    screen.press("Older version")
     assert len([one for one in screen.test.button if one.label.startswith("Only ")]) == 1, "of the first turn"
 
 
@@ -428,7 +430,8 @@ def test_a_long_conversation_opens_with_its_end_and_decodes_no_turn_twice(
 ) -> None:
     turn = ask()
     for number in range(1, 201):
-        app.turns.save(app.turns.create(replace(turn, id=f"copy{number}", question=f"Question {number}?")))
+        copy = replace(turn, id=f"copy{number}", question=f"Question {number}?", place=-1)
+        app.turns.save(app.turns.create(copy))
     decoded = list[object]()
 
     def counted(kind: object, text: str) -> object:

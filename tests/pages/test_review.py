@@ -216,7 +216,9 @@ def test_a_long_queue_is_shown_in_pages_and_decodes_one_case(
     app: Pincite, flagged: Turn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(120):
-        app.turns.save(replace(app.turns.create(replace(flagged, id=f"copy{number}")), status=TurnStatus.FLAGGED))
+        app.turns.save(
+            replace(app.turns.create(replace(flagged, id=f"copy{number}", place=-1)), status=TurnStatus.FLAGGED)
+        )
     for number in range(40):
         app.reviews.decide(f"copy{number}", ReviewDecision.REJECTED)
     decoded = list[object]()

@@ -88,7 +88,7 @@ def test_many_turns_are_listed_in_pages_and_one_is_decoded(
 ) -> None:
     turn = ask()
     for number in range(120):
-        app.turns.save(app.turns.create(replace(turn, id=f"copy{number}", question=f"Question {number}?")))
+        app.turns.save(app.turns.create(replace(turn, id=f"copy{number}", question=f"Question {number}?", place=-1)))
     decoded = list[object]()
 
     def counted(kind: type[Turn], text: str) -> object:

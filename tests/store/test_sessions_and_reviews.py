@@ -346,7 +346,9 @@ def test_a_question_is_looked_up_without_reading_the_reviews_again(
 ) -> None:
     desk, turn = flagged
     for number in range(30):
-        other = desk.world.turns.create(replace(turn, id=f"other{number}", question=f"{PENALTY[:-1]} in {number}?"))
+        other = desk.world.turns.create(
+            replace(turn, id=f"other{number}", question=f"{PENALTY[:-1]} in {number}?", place=-1)
+        )
         desk.world.turns.save(other)
         desk.reviews.decide(other.id, ReviewDecision.EDITED, final_answer=RIGHT)
     desk.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer=RIGHT)
