@@ -288,7 +288,10 @@ def export(file: Path, title: str | None, reviewed: bool, style: str | None, nam
                 return complain(f"There is no session called “{title}”. The newest are {names}.")
             turns = pincite.turns.conversation(session.id)
             if reviewed:
-                turns = [turn for turn in turns if turn.review and turn.review.decision is not ReviewDecision.REJECTED]
+                versions = pincite.turns.of_session(session.id)
+                held = (one for one in versions if one.review and one.review.decision is not ReviewDecision.REJECTED)
+                newest = {turn.place: turn for turn in held}
+                turns = [newest[place] for place in sorted(newest)]
             content = pincite.exports.of(turns, ExportForm(file.suffix.lower()), style or "")
     file.write_bytes(content)
     tell(f"{file}: {len(content) / 1024:,.0f} KiB.")

@@ -21,14 +21,21 @@ from pincite.pages.components.page_view import NOTES, draw_page_panel, shown_pag
 from pincite.pages.components.reranker import offer_reranker
 from pincite.pages.components.scope import add_to_scope, chosen_documents, draw_lost_scope, draw_scope, draw_sources
 from pincite.pages.components.sessions import draw_session_list, draw_session_menu, open_session
-from pincite.pages.components.turn import draw_actions, draw_answer, draw_live, draw_question, version_shown
+from pincite.pages.components.turn import (
+    draw_actions,
+    draw_answer,
+    draw_live,
+    draw_question,
+    version_shown,
+    writer_in_words,
+    writers,
+)
 from pincite.pages.components.uploads import ask_password, begin, draw_intake, draw_progress, intake, open_jobs, take_in
 from pincite.pages.components.words import count, escape, escape_lines, shorten
 
 SLOT = "chat_page"
 MODES = {Mode.AUTO: "Auto: when a question asks for it", Mode.DOCUMENTS: "Always", Mode.CHAT: "Never"}
 LABELS = {Mode.AUTO: "", Mode.DOCUMENTS: " · always searches", Mode.CHAT: " · no documents"}
-PROVIDERS = {"ollama": "Ollama", "openai": "OpenAI-compatible server"}
 TURNS_A_PAGE = 20
 MAX_CARDS = 3
 MAX_MODEL_LENGTH = 24
@@ -228,27 +235,20 @@ def draw_input(
 def draw_mode(app: Pincite, key: str) -> Mode:
     """Draw the choice of mode and engine, and return it."""
     engine = app.engines.state()
-    models = [f"{engine.provider}:{model}" for model in engine.models]
-    writer = f"{engine.provider}:{engine.model}" if engine.model else "quoting"
-    writers = list(dict.fromkeys([*models, writer, "quoting"]))
-    modes = [mode for mode in MODES if writer != "quoting" or mode is not Mode.CHAT]
+    writer, others = writers(app)
+    modes = [mode for mode in MODES if engine.model or mode is not Mode.CHAT]
     if st.session_state.get(key) not in modes:
         st.session_state[key] = Mode.AUTO  # also where the model went away, and chatting with it
     how = f"Written by {escape(shorten(engine.model, MAX_MODEL_LENGTH))}" if engine.model else "Answers in quotations"
     with st.popover(f"{how}{LABELS[st.session_state[key]]}", key="mode"):
         mode = st.radio("Search the documents", modes, format_func=lambda one: MODES[one], key=key)
-        written = st.radio("Answers written by", writers, writers.index(writer), format_func=_writer_in_words,
+        written = st.radio("Answers written by", others, others.index(writer), format_func=writer_in_words,
                            disabled=bool(variable_of("engine")))  # fmt: skip
     if written != writer:
         with errors_shown():
             app.settings.change(engine=written)
             st.rerun()
     return mode
-
-
-def _writer_in_words(writer: str) -> str:
-    provider, _, model = writer.partition(":")
-    return f"{escape(model)} ({PROVIDERS.get(provider, provider)})" if model else "No model: quotations only"
 
 
 def receive(

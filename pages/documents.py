@@ -293,10 +293,7 @@ def draw_pages(app: Pincite, document: Document, *, beside: bool) -> None:
     with left:
         covered = app.library.coverage(document.id)
         st.markdown(f"Usable text on **{covered.text:,}** of {count(document.page_count, 'page')}")
-        with row():
-            st.caption(summary(receipts))
-            quiet("Read all again", "refresh", app.ingest.retry, document.id, [one.page_index for one in receipts],
-                  key="read_all_again", help="Read every page again, this time also with OCR")  # fmt: skip
+        st.caption(summary(receipts))
         clicked = draw_page_map(receipts, key=f"map_{document.id}")
         if clicked is not None and clicked != st.session_state.get("map_clicked"):
             show_page(SLOT, ShownPage(document.id, clicked))

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from pincite.core.judge.restated import changes
 from pincite.core.judge.sources import MAX_COMPARED, Sentence, Sources
+from pincite.core.questions.wording import in_another_language
 from pincite.core.text.numbers import Quantity, comparable, quantities, same
 from pincite.core.text.plain import shortened
 from pincite.core.text.terms import content_terms, root
@@ -170,7 +171,7 @@ def _row_not_named(claim: str, quantity: Quantity, rows: list[Sentence]) -> Find
     figures = {term for one in quantities(claim) for term in content_terms(one.text)}
     about = {root(term) for term in content_terms(claim) if term not in figures}
     named = {root(term) for row in rows for line in (row, *row.heads) for term in line.terms}
-    if not about or about & named:
+    if not about or about & named or in_another_language(claim, [row.source.text for row in rows]):
         return None
     return Finding(FindingKind.REWORDED, f"{quantity.text.strip()} is in this row: {' '.join(rows[0].text.split())}")
 

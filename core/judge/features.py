@@ -27,6 +27,8 @@ MEANING = ("supported", "contradicted")
 REPEATED = Meaning(1.0, 0.0)
 LIKELY = 0.5
 """Minimum probability of the checker that the evidence supports a claim more likely than not."""
+SURE = 0.9
+"""Minimum probability of the checker for a claim to be what code read off a table cell."""
 MIN_PROBABILITY = 0.01
 """The checker's probabilities count as log-odds up to that of this one."""
 
@@ -73,7 +75,7 @@ def measure_claim(claim: ClaimText, evidence: Sources) -> ClaimMeasure:
         return ClaimMeasure(claim, (), features, meaning)
     claim = replace(claim, absent=False)
     findings = check_claim(claim.bare, evidence)
-    if not findings and any(restates_reading(claim.bare, one, evidence.question) for one in evidence.readings):
+    if not findings and any(states_reading(claim.bare, one, evidence.question) for one in evidence.readings):
         return ClaimMeasure(claim, (), _undoubted(REPEATED), REPEATED)
     terms = frozenset(content_terms(claim.bare))
     near = evidence.near(terms)
@@ -109,21 +111,33 @@ def check_meaning(claim: str, evidence: Sources) -> Meaning | None:
     return checker.check(in_one_spelling(claim), list(map(in_one_spelling, texts)))
 
 
-def _meaning_of(claim: str, evidence: Sources) -> Meaning | None:
-    """Return the checker's findings; for figures of table rows, also of what the claim adds to the row's words.
+def states_reading(claim: str, reading: str, question: str) -> bool:
+    """Return whether a claim states what code read off a table cell, in the words of the reading and the question."""
+    if not restates_reading(claim, reading, question):
+        return False
+    added = _added_meaning(claim, frozenset(map(stem, words(reading))))
+    return added is None or added.supported >= SURE
 
-    The checker reads rows badly: it finds "was not 512" supported by one, but not by the sentence "was 512".
+
+def _meaning_of(claim: str, evidence: Sources) -> Meaning | None:
+    """Return the checker's findings; of figures from table rows, what the claim adds to the row may contradict it.
+
+    The checker reads rows badly, so that it finds "was not 512" in one; it knows that "512" contradicts that.
     """
-    meaning, checker = check_meaning(claim, evidence), installed_checker()
-    rows = evidence.rows_of(claim)
-    if meaning is None or checker is None or not rows:
-        return meaning
+    meaning, rows = check_meaning(claim, evidence), evidence.rows_of(claim)
     known = frozenset(one for row in rows for line in (row, *row.heads) for one in line.stems)
-    bare = without_other_words(claim, known.union(map(stem, words(evidence.question))))
-    if bare == claim:
+    added = _added_meaning(claim, known) if meaning and rows else None
+    if meaning is None or added is None or added.contradicted < LIKELY:
         return meaning
-    added = checker.check(in_one_spelling(claim), [in_one_spelling(bare)])
     return Meaning(min(meaning.supported, added.supported), max(meaning.contradicted, added.contradicted))
+
+
+def _added_meaning(claim: str, known: frozenset[str]) -> Meaning | None:
+    """Return whether a claim without words of unknown stems supports the whole claim; None if it has none of them."""
+    checker, bare = installed_checker(), without_other_words(claim, known)
+    if checker is None or bare == claim:
+        return None
+    return checker.check(in_one_spelling(claim), [in_one_spelling(bare)])
 
 
 def sentence_by_meaning(claim: str, text: str) -> Span | None:

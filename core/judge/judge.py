@@ -13,7 +13,7 @@ from pincite.core.domain.keys import in_words
 from pincite.core.judge.checks import CONTRADICTIONS, FindingKind, check_claim
 from pincite.core.judge.claims import ClaimText, declines
 from pincite.core.judge.confidence import shipped_models
-from pincite.core.judge.features import LIKELY, ClaimMeasure, check_meaning, measure_claims
+from pincite.core.judge.features import LIKELY, SURE, ClaimMeasure, check_meaning, measure_claims
 from pincite.core.judge.sources import Sources, contained_share
 from pincite.core.questions.wording import comparison
 from pincite.core.text.marks import plain_text
@@ -23,7 +23,7 @@ from pincite.core.text.terms import content_terms, root, specificity
 
 DOUBTED, DOUBTFUL = 0.7, 0.15
 """Minimum doubts from which a claim counts as unsupported, or as to be checked."""
-MIN_SUPPORT, CONTRADICTED = 0.9, 0.95
+MIN_SUPPORT, CONTRADICTED = SURE, 0.95
 """Minimum probabilities of the checker that outweigh what code finds, and that a claim is contradicted."""
 BARELY_HELD, HELD = 0.25, 0.45
 """Minimum shares of a claim's terms in any evidence, below which it is off topic, and in the cited evidence."""

@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 
 from pincite.core.text.numbers import MEASURES, Quantity, one_spelling, quantities, same
-from pincite.core.text.terms import stem
+from pincite.core.text.terms import FUNCTION_WORDS, stem
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?:e[-−+]?\d+|[^\W\d_]{0,3})|[^\W\d_]+(?:['’][^\W\d_]+)*|[°%‰½⅓⅔¼¾⅛⅜⅝⅞±€$£¥]")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
@@ -89,12 +89,20 @@ def restates(claim: str, sentence: str) -> bool:
 
 
 def restates_reading(claim: str, reading: str, question: str) -> bool:
-    """Return whether a claim has every figure of a reading and only words of the reading and of the question."""
-    told, given = _words(claim), _words(reading)
-    return given.figures.keys() <= told.figures.keys() | _words(question).figures.keys() and (
-        set(told.tokens) <= {*given.tokens, *_words(question).tokens}
-        and bool(told.figures.keys() & given.figures.keys())
-    )
+    """Return whether a claim has the figure of a reading and no other words than those of the reading.
+
+    Function words may be the question's. A question that has a figure itself compares, and a reading with several
+    figures could be restated crosswise: then it is not said.
+    """
+    told, given, asked = _words(claim), _words(reading), _words(question)
+    figures, units = _counted(given), given.units
+    if len(figures) != 1 or _counted(asked) or not figures | units <= set(told.tokens):
+        return False
+    return set(told.tokens) <= {*given.tokens, *(FUNCTION_WORDS & set(asked.tokens))}
+
+
+def _counted(text: "_Words") -> set[str]:
+    return {token for token, figure in text.figures.items() if figure.counts}
 
 
 def without_other_words(claim: str, known: frozenset[str]) -> str:
@@ -114,6 +122,7 @@ class _Words:
         plain = _NOT.sub(r"\1 not", text[:2_000])
         self.tokens: list[str] = []
         self.figures: dict[str, Quantity] = {}
+        self.units: set[str] = set()
         position = 0
         for quantity in quantities(plain):
             self.tokens += _tokens(plain[position : quantity.start])
@@ -121,6 +130,7 @@ class _Words:
             again = self.tokens[-1:] == [token]  # "sixty (60) days"
             self.tokens += [] if again else [token, *_of_kind(quantity)]
             self.figures[token] = quantity
+            self.units.update(_of_kind(quantity))
             position = quantity.end
         self.tokens += _tokens(plain[position:])
 

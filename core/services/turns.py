@@ -184,7 +184,7 @@ class TurnRunner:
         asked = Asked(
             restored(kept.values),
             "quoting" if turn.engine == "quoting" else None,
-            self._turns.exchanges(turn.session_id, before=turn.place),
+            self._turns.exchanges(turn.session_id, before=turn.place, asked_before=turn.position),
             resumed_at=kept.next[0],
         )
         self._begin(turn, asked, self._within(self._collection_of(turn.session_id)), self._turns.take_up)

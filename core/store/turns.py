@@ -39,6 +39,7 @@ KEPT_IN_MEMORY = 200
 """Finished turns that are not read again from the database until they change."""
 
 
+FINISHED = (TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED)
 _NEWEST = """position = (SELECT max(position) FROM turns AS other
   WHERE other.session_id = turns.session_id AND other.place = turns.place)"""
 """Condition for a turn to be the newest version of its question."""
@@ -131,8 +132,12 @@ class Turns:
         return self._read("session_id = ? ORDER BY position", (session_id,))
 
     def conversation(self, session_id: str) -> list[Turn]:
-        """Return the newest version of each question of a session, in the order of the questions."""
-        return self._read(f"session_id = ? AND {_NEWEST} ORDER BY place", (session_id,))
+        """Return one version of each question of a session, in their order: the newest that has an answer, if any."""
+        versions: dict[int, Turn] = {}
+        for turn in self.of_session(session_id):
+            if turn.place not in versions or turn.status in FINISHED or versions[turn.place].status not in FINISHED:
+                versions[turn.place] = turn
+        return [versions[place] for place in sorted(versions)]
 
     def newest(self, session_id: str, most: int) -> list[Turn]:
         """Return the last questions of a session in their order, each in its newest version, without their traces."""
@@ -175,12 +180,12 @@ class Turns:
                     self._read_before.popitem(last=False)
         return found[0]
 
-    def exchanges(self, session_id: str, *, before: int = 2**62) -> tuple[Exchange, ...]:
+    def exchanges(self, session_id: str, *, before: int = 2**62, asked_before: int = 2**62) -> tuple[Exchange, ...]:
         """Return the finished questions with their answers, reviewed ones as reviewed, oldest first.
 
-        Of several versions the newest that was answered. ``before``: only those at earlier places.
+        Of several versions the newest that was answered. ``before``: only those at earlier places; ``asked_before``:
+        only those that were asked before the turn at this position.
         """
-        finished = (TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED)
         rows = self._database.connection.execute(
             """SELECT turns.id, question,
                  CASE WHEN review.id IS NULL THEN body ->> '$.answer' ELSE final_answer END AS answer,
@@ -190,12 +195,13 @@ class Turns:
                  CASE WHEN json_valid(body) THEN body ->> '$.intent' END AS intent
                FROM turns LEFT JOIN reviews AS review ON review.id =
                  (SELECT MAX(id) FROM reviews WHERE turn_id = turns.id AND undone_at = '')
-               WHERE session_id = ? AND turns.status IN (?, ?, ?) AND place < ?
+               WHERE session_id = ? AND turns.status IN (?, ?, ?) AND place < ? AND position < ?
                  AND (review.id IS NOT NULL OR (json_valid(body) AND json_type(body, '$.answer') = 'text'))
                  AND NOT EXISTS (SELECT 1 FROM turns AS later WHERE later.session_id = turns.session_id AND
-                   later.place = turns.place AND later.position > turns.position AND later.status IN (?, ?, ?))
+                   later.place = turns.place AND later.position > turns.position AND later.position < ?
+                   AND later.status IN (?, ?, ?))
                ORDER BY place""",
-            (session_id, *finished, before, *finished),
+            (session_id, *FINISHED, before, asked_before, asked_before, *FINISHED),
         )
         return tuple(_exchange(row, _parts(row["parts"]) or ()) for row in rows)
 

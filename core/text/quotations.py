@@ -20,6 +20,8 @@ _PLAIN = {
     **dict.fromkeys("‐‑‒–—―−﹘﹣－⁃", "-"),
     "…": "...",
 }
+MIN_SHARE = 0.5
+"""Minimum share of the most that any sentence has in common with a claim, for its figures to count."""
 _EDGES = " \"'.,;:…“”‘’«»"
 
 
@@ -57,7 +59,8 @@ def locate(quotation: str, page_text: str) -> Span | None:
 def best_quotation(claim_text: str, passage_texts: Sequence[str]) -> tuple[int, Span] | None:
     """Return the passage number and span of the sentence or row that shares most of the claim's rare terms.
 
-    One that gives more of the claim's figures, at the scale of its table, comes first: a quotation has to show them.
+    Of those that share nearly as much as the best, one that gives more of the claim's figures, at the scale of its
+    table, comes first: a quotation has to show them.
     """
     candidates = [(number, span) for number, text in enumerate(passage_texts) for span in split_sentences(text)]
     term_sets = [frozenset(content_terms(passage_texts[number][span.start : span.end])) for number, span in candidates]
@@ -65,14 +68,15 @@ def best_quotation(claim_text: str, passage_texts: Sequence[str]) -> tuple[int, 
     wanted = frozenset(content_terms(claim_text))
     figures = [one for one in quantities(claim_text) if one.counts]
     scales = [stated_scales(text) for text in passage_texts] if figures else []
+    shared = [sum(weights[term] for term in wanted & terms) for terms in term_sets]
     best: tuple[int, float, int] | None = None
     for position, (terms, (number, span)) in enumerate(zip(term_sets, candidates, strict=True)):
-        given = quantities(passage_texts[number][span.start : span.end]) if figures else ()
+        near = 0 < shared[position] >= MIN_SHARE * max(shared)
+        given = quantities(passage_texts[number][span.start : span.end]) if figures and near else ()
         shown = sum(any(same(figure, one, scales[number]) for one in given) for figure in figures)
-        shared = sum(weights[term] for term in wanted & terms)
         # Of two sentences that share as much with the claim, the one with fewer other words is the better quotation.
-        score = shared - 0.02 * sum(weights[term] for term in terms - wanted)
-        if (shown or shared > 0) and (best is None or (shown, score) > best[:2]):
+        score = shared[position] - 0.02 * sum(weights[term] for term in terms - wanted)
+        if shared[position] > 0 and (best is None or (shown, score) > best[:2]):
             best = (shown, score, position)
     return candidates[best[2]] if best else None
 

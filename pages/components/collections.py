@@ -115,11 +115,12 @@ def draw_membership(app: Pincite, document: Document) -> None:
     chosen = st.multiselect("Collections", list(collections), default=own, placeholder="None chosen",
                             format_func=lambda identity: collections[identity].name,
                             key=f"collections_of_{document.id}_{hash(tuple(own))}")  # fmt: skip
-    for identity in set(chosen) ^ set(own):
-        kept = [one for one in collections[identity].document_ids if one != document.id]
-        with errors_shown():
+    if set(chosen) == set(own):
+        return
+    with errors_shown():
+        for identity in set(chosen) ^ set(own):
+            kept = [one for one in collections[identity].document_ids if one != document.id]
             app.collections.set_documents(identity, [*kept, document.id] if identity in chosen else kept)
-    if set(chosen) != set(own):
         st.rerun()
 
 

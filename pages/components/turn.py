@@ -42,6 +42,7 @@ from pincite.pages.components.words import (
     parse_time,
 )
 
+PROVIDERS = {"ollama": "Ollama", "openai": "OpenAI-compatible server"}
 WORTH_TELLING_SECONDS = 10
 """Whoever waits that long wants to know that something still happens."""
 
@@ -51,7 +52,7 @@ def draw_question(app: Pincite, turn: Turn, document_names: dict[str, str], *, s
     with st.chat_message("user", avatar=":material/person:"):
         with row(vertical_alignment="top"):
             st.markdown(escape_lines(turn.question), width="stretch")
-            editable = turn.status not in (TurnStatus.RUNNING, TurnStatus.UNREADABLE)
+            editable = turn.status is not TurnStatus.UNREADABLE and not app.runner.running(turn.session_id)
             if editable and quiet("Edit the question", "edit", key=f"icon_edit_{turn.id}", help="Edit the question"):
                 _edit(app, turn)
         _draw_versions(app, turn)
@@ -68,7 +69,7 @@ def draw_question(app: Pincite, turn: Turn, document_names: dict[str, str], *, s
             since = f"; {gone:,} more since removed" if gone else ""
             others = "\n".join(f"- {escape(name)}" for name in named) if more else None
             st.caption(f"Chosen documents: {escape(', '.join(named[:2]))}{more}{since}", help=others)
-        elif gone:
+        elif gone and not named:
             st.caption(f"Searched {count(gone, 'document')}, since removed")
         if _narrowed(turn) and turn.plan:
             only = ", ".join(document_names.get(id_, "a removed document") for id_ in turn.plan.document_ids[:2])
@@ -81,13 +82,15 @@ def draw_question(app: Pincite, turn: Turn, document_names: dict[str, str], *, s
 def version_shown(app: Pincite, newest: Turn) -> Turn:
     """Return the version of a question that was chosen, or its newest."""
     chosen, among = st.session_state.get(_version_key(newest), ("", ()))
+    if newest.status is TurnStatus.RUNNING:
+        return newest
     return app.turns.without_trace(chosen) if among and among == app.turns.versions(newest) else newest
 
 
 def _draw_versions(app: Pincite, turn: Turn) -> None:
     """Draw the way to the other versions of a question."""
     versions = app.turns.versions(turn)
-    if len(versions) < 2 or turn.id not in versions:
+    if len(versions) < 2 or turn.id not in versions or turn.status is TurnStatus.RUNNING:
         return
     place = versions.index(turn.id)
     with row(gap="xsmall"):
@@ -112,13 +115,31 @@ def _edit(app: Pincite, turn: Turn) -> None:
     key = f"edited_{turn.id}"
     with st.form(f"edit_{turn.id}", border=False):
         st.text_area("Question", turn.question, max_chars=MAX_QUESTION_LENGTH, label_visibility="collapsed", key=key)
+        writer, others = writers(app)
+        if len(others) > 1:
+            st.selectbox("Answer written by", others, others.index(writer), format_func=writer_in_words,
+                         key=f"{key}_by")  # fmt: skip
         asked = st.form_submit_button("Ask again", type="primary", on_click=safely, args=(_ask_edited, app, turn, key))
     if asked:
         st.rerun()
 
 
 def _ask_edited(app: Pincite, turn: Turn, key: str) -> None:
-    app.runner.run_again(turn.id, question=st.session_state[key] or "")
+    engine = st.session_state.get(f"{key}_by")
+    app.runner.run_again(turn.id, question=st.session_state[key] or "", engine=engine)
+
+
+def writers(app: Pincite) -> tuple[str, list[str]]:
+    """Return what writes answers now, and all that can, as the settings name them."""
+    engine = app.engines.state()
+    writer = f"{engine.provider}:{engine.model}" if engine.model else "quoting"
+    models = (f"{engine.provider}:{model}" for model in engine.models)
+    return writer, list(dict.fromkeys([*models, writer, "quoting"]))
+
+
+def writer_in_words(writer: str) -> str:
+    provider, _, model = writer.partition(":")
+    return f"{escape(model)} ({PROVIDERS.get(provider, provider)})" if model else "No model: quotations only"
 
 
 def _narrowed(turn: Turn) -> bool:
@@ -330,8 +351,10 @@ def _draw_more(app: Pincite, turn: Turn) -> None:
         link_to_trace(turn, "Full trace")
     if danger("Delete answer…", turn.id):
         words = "The question and its answer, trace and review will be deleted. Answers that build on it stay."
+        single = len(app.turns.versions(turn)) == 1
+        words += "" if single else " Its other versions stay too."
         notes = app.notes.of_session(turn.session_id)
-        if app.turns.count(turn.session_id) == 1 and not (notes.pins or notes.text):
+        if single and app.turns.count(turn.session_id) == 1 and not (notes.pins or notes.text):
             words += " Nothing else is in this session, so it goes too."
         confirm_deletion("Delete this answer?", words, _delete, app, turn)
 

@@ -4,6 +4,7 @@ import pytest
 
 from pincite.core.domain.answers import AnswerPart, ClaimStatus
 from pincite.core.judge.judge import judge_answer
+from pincite.core.judge.restated import restates_reading, without_other_words
 
 AROUND = " The parties met in Lisbon. Notices are sent by registered mail to the address above."
 
@@ -67,3 +68,25 @@ def test_one_word_in_the_place_of_another_is_noticed(sentence: str, old: str, ne
 )
 def test_the_same_in_another_spelling_or_order_is_no_change(claim: str, sentence: str) -> None:
     assert is_supported(claim, sentence)
+
+
+@pytest.mark.parametrize(
+    ("claim", "reading", "question", "states"),
+    [("Revenue in 2022 was EUR 512 million.", "Revenue, 2022: €512 million", "What was the revenue in 2022?", True),
+     ("€512m", "Revenue, 2022: €512 million", "What was the revenue in 2022?", True),
+     ("Revenue in 2022 was 512.", "Revenue, 2022: €512 million", "What was the revenue in 2022?", False),
+     ("The margin is 5.", "Margin: 5 %", "What is the margin?", False),
+     ("Sales in Germany were 512.", "Sales, UK: 512", "What were sales in the UK and in Germany?", False),
+     ("Sales in 2022 were 512, 480 in 2023.", "Sales: 512 in 2023, 480 in 2022", "What were sales in 2022?", False),
+     ("Sales were more than 512.", "Sales: 512", "Were sales more or fewer than 512?", False),
+     ("Revenue fell to 512.", "Revenue: 512", "What was revenue?", False)],
+)  # fmt: skip
+def test_a_claim_restates_a_reading_in_its_own_words_alone(
+    claim: str, reading: str, question: str, states: bool
+) -> None:
+    assert restates_reading(claim, reading, question) is states
+
+
+def test_words_that_are_not_known_are_left_out_and_figures_stay() -> None:
+    known = frozenset({"revenu"})
+    assert without_other_words("Revenue in 2022 was not EUR 512 million.", known) == "Revenue 2022 EUR 512 million."

@@ -262,9 +262,8 @@ def test_chatting_is_offered_where_a_model_can(
 
 def _connect(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
     """As if a server with a model answered."""
-    monkeypatch.setattr(
-        type(app.engines), "state", lambda self: EngineState("ollama", "qwen3:4b", ("qwen3:4b",), True, "")
-    )
+    state = EngineState("ollama", "qwen3:4b", ("qwen3:4b",), True, "", provider="ollama")
+    monkeypatch.setattr(type(app.engines), "state", lambda self: state)
 
 
 def test_scope_shows_what_is_searched_and_adding_extends_it(
@@ -676,3 +675,19 @@ def test_a_question_is_edited_in_its_place_and_its_versions_are_turned(
     screen.press("Newer")
     assert "Which law governs it?" in screen.words()
     screen.assert_sound()
+
+
+def test_an_edited_question_may_be_answered_by_another_model(
+    app: Pincite, contract: Document, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn = ask()
+    _connect(app, monkeypatch)
+    asked: list[str | None] = []
+    monkeypatch.setattr(type(app.runner), "run_again", lambda self, id_, **how: asked.append(how["engine"]))
+    screen = Screen("chat", session=turn.session_id)
+    screen.press("Edit the question")
+    (by,) = (one for one in screen.test.selectbox if one.label == "Answer written by")
+    assert by.value == "ollama:qwen3:4b" and by.options == ["qwen3:4b (Ollama)", "No model: quotations only"]
+    by.set_value("quoting")
+    screen.press("Ask again")
+    assert asked == ["quoting"]

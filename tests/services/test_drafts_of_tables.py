@@ -47,14 +47,19 @@ def draft(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @pytest.mark.parametrize(
     "sentence",
     ["Revenue in 2022 was EUR 512 million", "The revenue in 2022 was €512m", "EUR 512 million",
-     "Revenue in 2022 was $\\text{EUR } 512\\,\\mathrm{m}$", "Revenue was 512 million euros in 2022"],
+     "Revenue in 2022 was $\\text{EUR } 512\\,\\mathrm{m}$"],
 )  # fmt: skip
 def test_a_sentence_that_states_the_cell_is_an_answer(draft: Draft, sentence: str) -> None:
     assert draft(sentence) == (True, "answered")
 
 
 @pytest.mark.parametrize(
-    "sentence", ["Alder Foods had revenue of €512 million in 2022", "In 2022, revenue amounted to EUR 512 million"]
+    "sentence",
+    [
+        "Alder Foods had revenue of €512 million in 2022",
+        "Revenue was 512 million euros in 2022",
+        "In 2022, revenue amounted to EUR 512 million",
+    ],
 )
 def test_a_sentence_with_other_words_is_kept(draft: Draft, sentence: str) -> None:
     assert draft(sentence)[0]

@@ -36,5 +36,9 @@ def test_a_version_that_failed_leaves_the_older_answer_in_the_conversation(tmp_p
     again = world.runner.wait(world.runner.run_again(first.id), 300).turn
     failed = world.turns.get(again.id)
     world.turns.save(replace(failed, status=TurnStatus.FAILED))
-    assert [exchange.turn_id for exchange in world.turns.exchanges(world.session.id)] == [first.id]
+    session = world.session.id
+    assert [exchange.turn_id for exchange in world.turns.exchanges(session)] == [first.id]
+    assert [turn.id for turn in world.turns.conversation(session)] == [first.id], "what is exported"
+    assert [turn.id for turn in world.turns.newest(session, 9)] == [again.id], "what is shown"
+    assert world.turns.exchanges(session, before=9, asked_before=again.position) != ()
     world.close()

@@ -20,7 +20,7 @@ from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.unread import max_denial, not_read, searched_documents
 from pincite.core.graph.state import TurnState, owns
 from pincite.core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
-from pincite.core.judge.restated import restates_reading
+from pincite.core.judge.features import states_reading
 from pincite.core.judge.verdict import checked_against_pictures, declined_verdict, judged_question, verdict_of
 from pincite.core.questions.wording import in_another_language, missing_words, strange_names
 from pincite.core.text.formulas import without_latex
@@ -97,7 +97,7 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
         page_text=context.library.page_text,
         threshold=_acceptance_threshold(settings),
         worked_out=[one.text for one in state.stated if one.computation],
-        readings=[one.text for one in state.stated if not one.computation and one.probability >= MIN_ANSWER_CONFIDENCE],
+        readings=_readings(state),
         answered=answered,
         read=read,
         states_what_is_read=states_what_is_read,
@@ -220,8 +220,8 @@ def _weighed(state: TurnState) -> tuple[float | None, float | None, bool]:
     )
     read = best.unit.item.passage.text[best.answer.start : best.answer.end] if best and best.answer else ""
     states_it = bool(read.strip()) and _says(state.parts, read)
-    prose = plain_text(state.parts)
-    states_it = states_it or any(restates_reading(prose, one, state.asked) for one in _readings(state))
+    prose = without_latex(plain_text(state.parts))
+    states_it = states_it or any(states_reading(prose, one, state.asked) for one in _readings(state))
     return selection.answered, max(selection.right, stated), states_it
 
 
