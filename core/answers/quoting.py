@@ -33,7 +33,7 @@ from pincite.core.answers.overviews import opening, overview_quotes
 from pincite.core.answers.relevant import MAX_RELEVANT, Found, fits_several_places, named_row_first, relevant_passages
 from pincite.core.answers.selection import Scored, Selection, nearest, select
 from pincite.core.answers.units import CELLS, SENTENCE_ENDS, quotation_of, repeats
-from pincite.core.domain.answers import AnswerPart, PartKind, engine_declines, lists_passages
+from pincite.core.domain.answers import AnswerPart, PartKind, engine_declines, lists_passages, separated
 from pincite.core.domain.documents import TICKED, UNTICKED
 from pincite.core.domain.ports import AnswerRequest, AskedPiece
 from pincite.core.domain.presentation import MAX_UNSURE_DECLINE, MIN_ANSWER_CONFIDENCE, MIN_DECLINE_CONFIDENCE
@@ -104,11 +104,9 @@ class Quoting:
     def answer(self, request: AnswerRequest, stopped: Callable[[], bool]) -> Iterator[AnswerPart]:
         if stopped():
             return
-        for position, part in enumerate(_parts(request)):
+        for part in separated(_parts(request)):
             if stopped():
                 return
-            if position:
-                yield AnswerPart("\n\n")
             yield part
 
     def structured(self, instructions: str, content: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -1,6 +1,6 @@
 """An answer, its citations and claims, and the judge's verdict on it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -58,6 +58,14 @@ class AnswerPart:
     @property
     def verbatim(self) -> bool:
         return self.kind in (PartKind.HEADLINE, PartKind.VERBATIM)
+
+
+def separated(parts: Iterable[AnswerPart]) -> Iterator[AnswerPart]:
+    """Yield the parts of an answer as paragraphs of their own."""
+    for position, part in enumerate(parts):
+        if position:
+            yield AnswerPart("\n\n")
+        yield part
 
 
 def engine_declines(parts: Sequence[AnswerPart]) -> bool:

@@ -10,12 +10,13 @@ import pytest
 
 from pincite.commands.questions import turn_as_text
 from pincite.core.answers.quoting import Quoting
-from pincite.core.domain.answers import AnswerPart, Citation, ClaimStatus, Form, PartKind, Usage
+from pincite.core.domain.answers import AnswerPart, Citation, ClaimStatus, Form, PartKind, Usage, separated
 from pincite.core.domain.presentation import present
 from pincite.core.domain.search import Reason
 from pincite.core.domain.turns import TurnStatus
 from pincite.core.models.prompts import messages_for
 from pincite.core.questions.wording import NOT_FOUND
+from pincite.core.text.marks import plain_text
 from tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch, World
 
 RATE = "Overdue amounts bear interest at 1.5 % per month"
@@ -264,3 +265,9 @@ def test_model_claim_about_a_name_found_in_no_document_needs_checking(world: Any
     )
     assert not turn.verdict.accepted or turn.by_code
     assert "Birch" in " ".join([*turn.notices, *turn.verdict.reasons, *(claim.reason for claim in turn.verdict.claims)])
+
+
+def test_quotations_that_are_listed_instead_of_an_answer_are_paragraphs() -> None:
+    parts = [AnswerPart("Most relevant", kind=PartKind.EVIDENCE), AnswerPart("a.pdf, page 1"), AnswerPart("The fee.")]
+    assert plain_text(tuple(separated(parts))) == "Most relevant\n\na.pdf, page 1\n\nThe fee."
+    assert list(separated([])) == []

@@ -11,7 +11,7 @@ from tests.graph.world import World
 PENALTY, LAW = "What interest do overdue amounts bear?", "Which law governs the contract?"
 
 
-@pytest.mark.behaviour("Versions", "A question is edited and asked again in its place; the older answer is a version.")
+@pytest.mark.behaviour("Resume", "A question is edited and asked again in its place; the older answer is a version.")
 def test_an_edited_question_takes_the_place_of_the_older_one(tmp_path: Path) -> None:
     world = World(tmp_path)
     first, second = world.ask(PENALTY).turn, world.ask(LAW).turn

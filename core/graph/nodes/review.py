@@ -9,7 +9,17 @@ from langgraph.runtime import Runtime
 
 from pincite.core.answers.quoting import chance_of_answer
 from pincite.core.answers.relevant import as_passages
-from pincite.core.domain.answers import AnswerPart, Attempt, ClaimStatus, Form, PartKind, Verdict, form_of, is_prose
+from pincite.core.domain.answers import (
+    AnswerPart,
+    Attempt,
+    ClaimStatus,
+    Form,
+    PartKind,
+    Verdict,
+    form_of,
+    is_prose,
+    separated,
+)
 from pincite.core.domain.presentation import MIN_ANSWER_CONFIDENCE
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.retriever import evidence_line
@@ -91,7 +101,8 @@ def _listed(best: Attempt, context: TurnContext) -> Attempt:
         return best
     if is_prose(best.parts) or any(map(is_drawn, best.parts)):
         return best
-    cited = cite(as_passages(best.parts, best.evidence, verdict.confidence), best.evidence, context.library.page_text)
+    listed_parts = tuple(separated(as_passages(best.parts, best.evidence, verdict.confidence)))
+    cited = cite(listed_parts, best.evidence, context.library.page_text)
     looked_at = {(one.page, one.start, one.end): one.read_back for one in best.citations}
     citations = tuple(replace(one, read_back=looked_at.get((one.page, one.start, one.end))) for one in cited.citations)
     listed = replace(best, parts=cited.parts, citations=citations, verdict=replace(verdict, claims=()))
