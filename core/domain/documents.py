@@ -339,6 +339,7 @@ class Document:
 
 
 MAX_COLLECTION_NAME_LENGTH = 80
+MAX_INSTRUCTIONS_LENGTH = 1_000
 NO_DOCUMENTS = ("unreadable",)
 """The id of no document: where what was chosen is not known or empty, and must not become all documents."""
 
@@ -350,6 +351,8 @@ class Collection:
     id: str
     name: str
     document_ids: tuple[str, ...] = ()
+    instructions: str = ""
+    """How a language model is to write answers about these documents."""
 
     def within(self, chosen: Sequence[str]) -> tuple[str, ...]:
         """Return the chosen documents, or all without a choice; an empty choice never means all."""

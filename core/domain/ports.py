@@ -37,6 +37,8 @@ class AnswerRequest:
     critique: tuple[str, ...] = ()
     hint: str = ""
     """Remark of a reviewer that the answer should follow."""
+    instructions: str = ""
+    """How answers about the collection are to be written."""
     library_is_empty: bool = False
     stated: tuple[AnswerPart, ...] = ()
     """FIGURE parts from tables of the evidence's pages, likeliest first."""

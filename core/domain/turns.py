@@ -54,6 +54,10 @@ class TurnStatus(Key):
     """What is stored of it is damaged; it is never written again."""
 
 
+FINISHED = (TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED)
+"""Statuses of turns with an answer that later questions build on."""
+
+
 class ReviewDecision(StrEnum):
     APPROVED = "approved"
     EDITED = "edited"

@@ -81,6 +81,8 @@ class Equipment:
     lexicon: Lexicon = field(default_factory=shipped_lexicon)
     formulas: Formulas = field(default_factory=shipped_formulas)
     look: Look = lambda citation: ReadBack(Likeness.UNKNOWN)
+    instructions: str = ""
+    """How a language model is to write answers about the collection that is searched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,8 @@ MAX_FIGURES = 3
 def messages_for(request: AnswerRequest) -> list[dict[str, str]]:
     """Return the messages to send: rules, the conversation, then evidence and question."""
     system = PROMPTS["chat" if request.intent is Intent.CHAT else "answer"]
+    if request.instructions:
+        system += f"\n\nThe user's instructions for answers about these documents: {request.instructions}"
     messages = [{"role": "system", "content": system}]
     messages += [
         {"role": message.role, "content": with_masked_brackets(defused(message.text))} for message in request.history

@@ -18,7 +18,7 @@ from pincite.core.domain.errors import FullDiskError, PinciteError, StoppedError
 from pincite.core.domain.ports import ChatModel
 from pincite.core.domain.questions import Wish
 from pincite.core.domain.search import Intent, Mode
-from pincite.core.domain.turns import Exchange, TraceStep, Turn, TurnSnapshot, TurnStatus, now
+from pincite.core.domain.turns import FINISHED, Exchange, TraceStep, Turn, TurnSnapshot, TurnStatus, now
 from pincite.core.graph.build import TurnGraph
 from pincite.core.graph.context import Equipment, Lacking, Progress, TurnContext
 from pincite.core.graph.state import TurnState, restored
@@ -166,6 +166,22 @@ class TurnRunner:
         before = self._turns.exchanges(turn.session_id, before=turn.place)
         return self._start(turn.session_id, Asked(state, engine, before), place=turn.place)
 
+    def branch(self, turn_id: str) -> str:
+        """Return the id of a new session that begins with the conversation up to and with this turn.
+
+        Raises TurnError where the turn or its session is no longer stored.
+        """
+        turn = self._turns.get(turn_id)
+        session = self._sessions.get(turn.session_id)
+        before = [one for one in self._turns.conversation(session.id) if one.place < turn.place]
+        kept = [one for one in (*before, turn) if one.status in FINISHED]
+        with self._starting:
+            branch = self._sessions.create(
+                f"{session.title} (continued)", session.document_ids, collection_id=session.collection_id
+            )
+            self._turns.copy(kept, branch.id)
+        return branch.id
+
     def can_continue(self, turn: Turn) -> bool:
         """Whether an interrupted turn left a checkpoint, and all the documents that it searched are still there."""
         if turn.status is not TurnStatus.INTERRUPTED or not self._graph.get_state(_thread(turn.id)).next:
@@ -267,7 +283,8 @@ class TurnRunner:
         equipment = self._equipment()
         if collection is None:
             return equipment
-        return replace(equipment, library=equipment.library.within(collection.document_ids))
+        library = equipment.library.within(collection.document_ids)
+        return replace(equipment, library=library, instructions=collection.instructions)
 
     def _documents(self, turn: Turn) -> list[Document]:
         """Return all that the turn's session may search."""

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Sequence
 
 from pincite.core.domain.codec import readable
-from pincite.core.domain.documents import MAX_COLLECTION_NAME_LENGTH, Collection, comparable
+from pincite.core.domain.documents import MAX_COLLECTION_NAME_LENGTH, MAX_INSTRUCTIONS_LENGTH, Collection, comparable
 from pincite.core.domain.errors import CollectionError
 from pincite.core.domain.turns import now
 from pincite.core.store.database import Database
@@ -21,12 +21,14 @@ class Collections:
     def list(self) -> list[Collection]:
         """By name."""
         rows = self._database.connection.execute(
-            "SELECT id, name, document_id FROM collections LEFT JOIN collection_documents ON collection_id = id"
+            "SELECT id, name, instructions, document_id "
+            "FROM collections LEFT JOIN collection_documents ON collection_id = id"
         )
-        members: dict[tuple[str, str], list[str]] = {}
+        members: dict[tuple[str, str, str], list[str]] = {}
         for row in rows:
-            members.setdefault((row["id"], row["name"]), []).extend([row["document_id"]] if row["document_id"] else [])
-        found = [Collection(identity, name, tuple(ids)) for (identity, name), ids in members.items()]
+            known = members.setdefault((row["id"], row["name"], row["instructions"]), [])
+            known.extend([row["document_id"]] if row["document_id"] else [])
+        found = [Collection(identity, name, tuple(ids), written) for (identity, name, written), ids in members.items()]
         return sorted(found, key=lambda collection: collection.name.casefold())
 
     def get(self, collection_id: str) -> Collection:
@@ -56,6 +58,12 @@ class Collections:
         self._check(name, but=collection_id)
         with self._database.transaction() as connection:
             connection.execute("UPDATE collections SET name = ? WHERE id = ?", (_tidy(name), collection_id))
+
+    def instruct(self, collection_id: str, instructions: str) -> None:
+        """Set how a language model is to write answers about its documents."""
+        text = storable(instructions).strip()[:MAX_INSTRUCTIONS_LENGTH]
+        with self._database.transaction() as connection:
+            connection.execute("UPDATE collections SET instructions = ? WHERE id = ?", (text, collection_id))
 
     def add(self, collection_id: str, document_ids: Sequence[str]) -> None:
         """Put documents into it; what is gone from the library is left out."""

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import threading
+import uuid
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from pincite.core.domain.documents import NO_DOCUMENTS
 from pincite.core.domain.errors import TurnError
 from pincite.core.domain.search import Intent, Mode, SearchPlan
 from pincite.core.domain.turns import (
+    FINISHED,
     Exchange,
     FeedbackKind,
     Review,
@@ -39,7 +41,6 @@ KEPT_IN_MEMORY = 200
 """Finished turns that are not read again from the database until they change."""
 
 
-FINISHED = (TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED)
 _NEWEST = """position = (SELECT max(position) FROM turns AS other
   WHERE other.session_id = turns.session_id AND other.place = turns.place)"""
 """Condition for a turn to be the newest version of its question."""
@@ -67,23 +68,21 @@ class Turns:
                 "SELECT COALESCE(MAX(position), -1) FROM turns WHERE session_id = ?", (turn.session_id,)
             ).fetchone()[0]
             placed = replace(turn, position=last + 1, place=last + 1 if turn.place < 0 else turn.place)
-            connection.execute(
-                "INSERT INTO turns (id, session_id, position, place, status, question, started_at, body, worker) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    placed.id,
-                    placed.session_id,
-                    placed.position,
-                    placed.place,
-                    placed.status,
-                    placed.question,
-                    placed.started_at,
-                    _body(placed),
-                    this_worker(),
-                ),
-            )
-            connection.execute("UPDATE sessions SET updated_at = ? WHERE id = ?", (now(), placed.session_id))
+            _insert(connection, placed)
         return placed
+
+    def copy(self, turns: Sequence[Turn], session_id: str) -> None:
+        """Copy finished turns into a session, with their traces and reviews, as its first ones."""
+        with self._database.transaction() as connection:
+            for position, turn in enumerate(turns):
+                copied = replace(turn, id=uuid.uuid4().hex, session_id=session_id, position=position, place=position)
+                _insert(connection, copied)
+                self.save(copied)
+                for table, columns in _OF_TURN.items():
+                    connection.execute(
+                        f"INSERT INTO {table} (turn_id, {columns}) SELECT ?, {columns} FROM {table} WHERE turn_id = ?",
+                        (copied.id, turn.id),
+                    )
 
     def take_up(self, turn: Turn) -> Turn:
         """Run an interrupted turn on here. Raises TurnError as ``create`` does, and where it was taken up before."""
@@ -277,6 +276,32 @@ class Turns:
             review=review,
             feedback=FeedbackKind(feedback["kind"]) if known else None,
         )
+
+
+_OF_TURN = {
+    "trace_steps": "position, body",
+    "reviews": "decision, final_answer, note, reviewer, decided_at, citations, stale, parts, undone_at",
+}
+"""Tables with rows that belong to a turn, and their columns."""
+
+
+def _insert(connection: sqlite3.Connection, turn: Turn) -> None:
+    connection.execute(
+        "INSERT INTO turns (id, session_id, position, place, status, question, started_at, body, worker) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            turn.id,
+            turn.session_id,
+            turn.position,
+            turn.place,
+            turn.status,
+            turn.question,
+            turn.started_at,
+            _body(turn),
+            this_worker(),
+        ),
+    )
+    connection.execute("UPDATE sessions SET updated_at = ? WHERE id = ?", (now(), turn.session_id))
 
 
 def _turn(row: sqlite3.Row) -> Turn:

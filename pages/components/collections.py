@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pincite.core.domain.documents import MAX_COLLECTION_NAME_LENGTH, Collection, Document
+from pincite.core.domain.documents import MAX_COLLECTION_NAME_LENGTH, MAX_INSTRUCTIONS_LENGTH, Collection, Document
 from pincite.core.domain.turns import Session
 from pincite.core.services.bootstrap import Pincite
 from pincite.pages.components.controls import button, confirm_deletion, danger, row
@@ -90,13 +90,19 @@ def _draw_new(app: Pincite) -> None:
 
 def _draw_edit(app: Pincite, collection: Collection) -> None:
     # new keys redraw the fields if the collection changed meanwhile
-    stored = f"{collection.id}_{hash((collection.name, *sorted(collection.document_ids)))}"
+    stored = f"{collection.id}_{hash((collection.name, collection.instructions, *sorted(collection.document_ids)))}"
     with st.form(f"edit_{stored}", border=False):
         name = st.text_input("Collection name", value=collection.name, max_chars=MAX_COLLECTION_NAME_LENGTH)
         documents = _choose_documents(app, collection.document_ids, f"members_{stored}")
+        instructions = st.text_area(
+            "Instructions for answers", collection.instructions, max_chars=MAX_INSTRUCTIONS_LENGTH,
+            placeholder="For example: answer in German, cite clause numbers",
+            help="A language model follows them. Quotations stay as they are.",
+        )  # fmt: skip
         saved = st.form_submit_button("Save collection", type="primary")
     if saved:
         with errors_shown():
+            app.collections.instruct(collection.id, instructions or "")
             app.collections.rename(collection.id, name or "")
             app.collections.set_documents(collection.id, documents)
             st.rerun()

@@ -23,7 +23,7 @@ from pincite.pages.components.controls import (
 )
 from pincite.pages.components.layout import SESSION_LIST
 from pincite.pages.components.scope import NEW
-from pincite.pages.components.words import escape
+from pincite.pages.components.words import escape, shorten
 
 SESSIONS_A_PAGE = 15
 MAX_NEAR = 5
@@ -77,6 +77,8 @@ def draw_session_list(app: Pincite, current: Session | None) -> Collection | Non
     with st.sidebar:
         if app.collections.list():
             choose_collection(app, collection, "collection_on_chat", partial(_enter, app))
+            if collection and collection.instructions:
+                st.caption(f"Answers: {escape(shorten(collection.instructions, 90))}", help=collection.instructions)
         button("New session", "add_comment", choose_session, "", width="stretch", disabled=current is None)
         wanted = st.text_input("Search sessions", type="search", live=True, placeholder="Search sessions",
                                label_visibility="collapsed")  # fmt: skip

@@ -10,7 +10,15 @@ import streamlit as st
 from pincite.core.domain.answers import Form, is_prose
 from pincite.core.domain.presentation import Standing, present
 from pincite.core.domain.search import Intent, Mode
-from pincite.core.domain.turns import NO_DOCUMENT, FeedbackKind, ReviewDecision, Turn, TurnSnapshot, TurnStatus
+from pincite.core.domain.turns import (
+    FINISHED,
+    NO_DOCUMENT,
+    FeedbackKind,
+    ReviewDecision,
+    Turn,
+    TurnSnapshot,
+    TurnStatus,
+)
 from pincite.core.services.bootstrap import Pincite
 from pincite.core.services.exports import ExportForm
 from pincite.core.services.turns import MAX_QUESTION_LENGTH
@@ -28,7 +36,7 @@ from pincite.pages.components.controls import (
 from pincite.pages.components.facade import errors_shown, safely
 from pincite.pages.components.page_view import draw_chips, passages_found
 from pincite.pages.components.printing import draw_printed_citations
-from pincite.pages.components.sessions import leave_if_removed
+from pincite.pages.components.sessions import choose_session, leave_if_removed
 from pincite.pages.components.why import draw_why
 from pincite.pages.components.words import (
     STATUS_WORDS,
@@ -347,6 +355,9 @@ def _draw_more(app: Pincite, turn: Turn) -> None:
         quiet("Ask on its own", "chat_bubble", alone, key=f"alone_{turn.id}")
     elif turn.plan and turn.plan.readings:
         quiet("Ask as a follow-up", "forum", _ask, app, turn, turn.plan.readings[0].text, True, key=f"joined_{turn.id}")
+    if turn.status in FINISHED:
+        quiet("Continue in a new session", "fork_right", _branch, app, turn, key=f"branch_{turn.id}",
+              help="The conversation up to this answer is copied")  # fmt: skip
     if turn.plan:
         link_to_trace(turn, "Full trace")
     if danger("Delete answer…", turn.id):
@@ -357,6 +368,10 @@ def _draw_more(app: Pincite, turn: Turn) -> None:
         if single and app.turns.count(turn.session_id) == 1 and not (notes.pins or notes.text):
             words += " Nothing else is in this session, so it goes too."
         confirm_deletion("Delete this answer?", words, _delete, app, turn)
+
+
+def _branch(app: Pincite, turn: Turn) -> None:
+    choose_session(app.runner.branch(turn.id))
 
 
 def _delete(app: Pincite, turn: Turn) -> None:

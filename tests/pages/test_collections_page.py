@@ -63,12 +63,15 @@ def test_a_collection_is_made_chosen_asked_edited_and_deleted(app: Pincite, cont
 
     screen.test.switch_page("pages/documents.py").run()
     screen.test.multiselect[1].set_value([])
+    (instructions,) = (area for area in screen.test.text_area if area.label == "Instructions for answers")
+    instructions.set_value("Answer in German.")
     screen.press("Save collection")
-    assert app.collections.get(made.id).document_ids == ()
+    kept = app.collections.get(made.id)
+    assert kept.document_ids == () and kept.instructions == "Answer in German."
     screen.test.switch_page("pages/chat.py").run()
     screen.test.selectbox[0].set_value(made.id).run()
     screen.press("New session")
-    assert "Harbour project has no documents yet." in screen.words()
+    assert "Harbour project has no documents yet." in screen.words() and "Answers: Answer in German." in screen.words()
     screen.test.switch_page("pages/documents.py").run()
     screen.press("Delete collection")
     screen.test.button(key="confirm_delete").click().run()

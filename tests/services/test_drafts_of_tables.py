@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -74,3 +75,22 @@ def test_a_sentence_with_other_words_is_kept(draft: Draft, sentence: str) -> Non
 def test_a_false_sentence_is_never_an_answer(draft: Draft, sentence: str) -> None:
     kept, tier = draft(sentence)
     assert not kept or tier != "answered"
+
+
+@pytest.mark.behaviour("Plans", "The instructions of a collection are given to the model with each of its questions.")
+def test_the_instructions_of_a_collection_reach_the_model(tmp_path: Path) -> None:
+    script = Script(pieces=("Der Umsatz 2022 betrug 512 Mio. Euro [1].",), reply='{"claims": []}')
+    with fake_openai_server(script):
+        settings = Settings(data_dir=tmp_path, engine="openai:m", openai_address=script.address, ocr=False)
+        with closing(open_pincite(settings)) as app:
+            document = app.ingest.add(pdfs.table(WITH_INCOME, title=TITLE, ruled=True), "alder.pdf").document
+            assert app.ingest.wait([document.id], timeout_seconds=300)
+            reports = app.collections.create("Reports")
+            app.collections.add(reports.id, [document.id])
+            app.collections.instruct(reports.id, "  Answer in German.  ")
+            assert app.collections.get(reports.id).instructions == "Answer in German."
+            for collection, instructed in ((reports.id, True), ("", False)):
+                script.seen.clear()
+                session = app.sessions.create(collection_id=collection).id
+                app.runner.wait(app.runner.ask(session, "What was the revenue in 2022?", mode=Mode.DOCUMENTS), 300)
+                assert ("Answer in German." in str(script.seen)) is instructed

@@ -42,3 +42,24 @@ def test_a_version_that_failed_leaves_the_older_answer_in_the_conversation(tmp_p
     assert [turn.id for turn in world.turns.newest(session, 9)] == [again.id], "what is shown"
     assert world.turns.exchanges(session, before=9, asked_before=again.position) != ()
     world.close()
+
+
+@pytest.mark.behaviour("Resume", "A conversation is continued from any of its answers in a new session.")
+def test_a_branch_begins_with_the_conversation_up_to_an_answer(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    first, second, third = (world.ask(question).turn for question in (PENALTY, LAW, PENALTY))
+    edited = world.runner.wait(world.runner.run_again(first.id, question="What is the interest on them?"), 300).turn
+    branch = world.runner.branch(second.id)
+    copied = world.turns.conversation(branch)
+    assert [turn.question for turn in copied] == [edited.question, LAW]
+    assert {turn.id for turn in copied}.isdisjoint({first.id, second.id, third.id, edited.id})
+    assert [(turn.position, turn.place) for turn in copied] == [(0, 0), (1, 1)]
+    for copy, original in zip(copied, (edited, second), strict=True):
+        original = world.turns.get(original.id)
+        assert (copy.parts, copy.citations, copy.path) == (original.parts, original.citations, original.path)
+    assert len(world.turns.conversation(world.session.id)) == 3
+    asked = world.runner.wait(world.runner.ask(branch, PENALTY), 300).turn
+    assert (asked.session_id, asked.place) == (branch, 2)
+    world.sessions.delete(branch)
+    assert len(world.turns.conversation(world.session.id)) == 3
+    world.close()
