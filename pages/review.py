@@ -18,6 +18,7 @@ from pincite.pages.components.live_text import live_text_area
 from pincite.pages.components.page_view import (
     cited_page,
     draw_chips,
+    draw_neighbours,
     draw_pager,
     draw_picture,
     passages_found,
@@ -30,7 +31,7 @@ from pincite.pages.components.words import count, escape, escape_lines, moment, 
 EVERYTHING = TurnFilter(TurnStatus.FLAGGED)
 AGES = {"Any time": 0, "Last day": 1, "Last 7 days": 7, "Last 30 days": 30}
 LINES_A_PAGE = 50
-TALLEST = "review_queue_lines"
+MAX_ROWS = 12
 MAX_QUESTION_LENGTH = 300
 DECISIONS_A_PAGE = 20
 DECIDED_ICONS = {
@@ -60,48 +61,53 @@ def draw_last_decision(app: Pincite) -> None:
 
 
 def draw_waiting(app: Pincite, flagged: int) -> None:
+    """The case is in the page, the list of cases in the sidebar, which folds."""
     names = {document.id: document.name for document in app.library.list()}
     with row(key=LAST_DECISION):  # there before anything was decided, so that nothing below it moves
-        wanted = draw_filters(names) if flagged else EVERYTHING
-        if wanted != EVERYTHING:
-            st.caption(f"{app.turns.count_lines(wanted):,} of {flagged:,} match the filter.", width="content")
         draw_last_decision(app)
     if not flagged:
         st.success("Nothing is waiting for review. Answers with low confidence, and those sent to review, appear here.",
                    icon=":material/task_alt:")  # fmt: skip
         return
-    lines = app.turns.lines(wanted, most=shown_of("waiting", LINES_A_PAGE))
+    with st.sidebar:
+        wanted = draw_filters(names)
+        lines = app.turns.lines(wanted, most=shown_of("waiting", LINES_A_PAGE))
+        if wanted != EVERYTHING:
+            st.caption(f"{app.turns.count_lines(wanted):,} of {flagged:,} match the filter.")
+        if lines:
+            position = _position(app, lines)
+            draw_queue(app, lines)
+            if (more := app.turns.count_lines(wanted) - len(lines)) > 0:
+                offer_more(f"Show more ({more:,} waiting)", "waiting", LINES_A_PAGE)
     if not lines:
         st.caption("No waiting answers match these filters.")
         return
-    position = _position(app, lines)
+    turn = app.verdicts.as_current(app.turns.without_trace(lines[position].id))
+    draw_case(app, turn, position, len(lines) - 1, names)
+
+
+def draw_queue(app: Pincite, lines: Sequence[TurnLine]) -> None:
     drafted = app.reviews.drafted()
-    # as tall as it was, so that the buttons below stay where they are when a case leaves the queue
-    tallest = st.session_state[TALLEST] = max(len(lines), st.session_state.get(TALLEST, 0))
     st.dataframe(
         [_cells(line, drafted=line.id in drafted) for line in lines],
         hide_index=True, key=deciding.QUEUE, on_select="rerun", selection_mode="single-row-required",
-        height=38 + 35 * min(tallest, 5),
+        height=54 + 35 * min(len(lines), MAX_ROWS),
         column_config={
-            "Question": st.column_config.TextColumn(width=330),
+            "Question": st.column_config.TextColumn(width=170),
+            "Confidence": st.column_config.NumberColumn(format="%.0f%%", width=55),
             "Why": st.column_config.TextColumn(width=260),
             "Documents": st.column_config.TextColumn(width=170),
-            "Confidence": st.column_config.NumberColumn(format="%.0f%%", width=85),
             "Asked": st.column_config.DatetimeColumn(format="D MMM, HH:mm", width=100),
         },
     )  # fmt: skip
-    if (more := app.turns.count_lines(wanted) - len(lines)) > 0:
-        offer_more(f"Show more ({more:,} waiting)", "waiting", LINES_A_PAGE)
-    turn = app.verdicts.as_current(app.turns.without_trace(lines[position].id))
-    draw_case(app, turn, position, len(lines) - 1, names)
 
 
 def _cells(line: TurnLine, *, drafted: bool) -> dict[str, object]:
     return {
         "Question": line.question,
+        "Confidence": None if line.confidence is None else round(line.confidence * 100),
         "Why": ("Edited but not saved. " if drafted else "") + (line.reasons[0] if line.reasons else ""),
         "Documents": ", ".join(sorted(line.cited_names)) or "None cited",
-        "Confidence": None if line.confidence is None else round(line.confidence * 100),
         "Asked": parse_time(line.started_at).astimezone(),
     }
 
@@ -152,6 +158,7 @@ def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[st
             else:
                 draw_deciding_bar(app, turn)
             st.space("stretch")
+            st.caption(f"{position + 1} of {last + 1}", width="content")
             icon_button("Previous answer", "arrow_upward", deciding.move_to, position - 1, key="previous", shortcut="K",
                         disabled=position == 0)  # fmt: skip
             icon_button("Next answer", "arrow_downward", deciding.move_to, position + 1, key="next", shortcut="J",
@@ -250,6 +257,7 @@ def draw_evidence(app: Pincite, turn: Turn, names: dict[str, str], *, editing: b
     document = app.library.get(shown.document_id)
     with row(gap="xsmall"):
         draw_pager(app, document, shown, deciding.SLOT)
+        draw_neighbours(shown, deciding.SLOT)
     draw_picture(document, shown, deciding.SLOT)
 
 

@@ -234,15 +234,23 @@ def draw_neighbours(shown: ShownPage, slot: str) -> None:
     """The way to the cited pages before and after this one, where the answer cites several, in the row at hand."""
     cited = [group[0] for group in by_page(shown.citations)]
     here = next((number for number, place in enumerate(cited) if place in shown.here), None)
-    if len(cited) < 2:
+    if not cited or (len(cited) == 1 and here is not None):
         return
     for label, key, step in (("Previous citation", "P", -1), ("Next citation", "N", +1)):
-        target = cited[((here if here is not None else -max(step, 0)) + step) % len(cited)]
+        target = cited[_closest(cited, shown, step) if here is None else (here + step) % len(cited)]
         icon_button(label, "arrow_back" if step < 0 else "arrow_forward", show_page, slot,
                     cited_page(target, shown.citations, shown.turn_id), key=f"{slot}_cited_{key}",
                     shortcut=key, help=f"{label} ({key})")  # fmt: skip
     if here is not None:
         st.caption(f"{here + 1} of {len(cited)}", width="content")
+
+
+def _closest(cited: Sequence[Citation], shown: ShownPage, step: int) -> int:
+    """Return the number of the closest cited page after or before a page that is not cited."""
+    distances = [(step * (one.page_index - shown.page_index), number) for number, one in enumerate(cited)
+                 if one.document_id == shown.document_id]  # fmt: skip
+    ahead = [(distance, number) for distance, number in distances if distance > 0]
+    return min(ahead)[1] if ahead else (0 if step > 0 else len(cited) - 1)
 
 
 def draw_file_button(app: Pincite, document: Document, *, key: str) -> None:
