@@ -108,8 +108,8 @@ def open_app(app: st.App, settings: Settings, *, port: int, headless: bool, wind
     """Serve until Ctrl-C, or until the window is closed. Raises SettingsError or StorageError before that."""
     browser = installed_browser() if window else None
     if window and browser is None:
-        told = "No Chrome, Chromium, Edge or Brave was found for a separate window: opening the default browser."
-        print(told, flush=True)
+        notice = "No Chrome, Chromium, Edge or Brave was found for a separate window: opening the default browser."
+        print(notice, flush=True)
     options = _options(settings, port) | ({"server.headless": True} if headless or browser else {})
     bootstrap.load_config_options(options)
     where = entrance(port)

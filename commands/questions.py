@@ -63,7 +63,7 @@ def ask(
 ) -> int:
     """Answer a question from the documents.
 
-    Files are added first, then searched. A continued session searches the same documents unless told otherwise.
+    Files are added first, then searched. A continued session searches the same documents unless others are given.
     """
     if not words or not words[0].strip():
         return complain("No question was given. Try: pincite ask 'What is the penalty for late payment?' contract.pdf")
@@ -241,7 +241,7 @@ def _source(citation: "Citation") -> str:
 @click.command(cls=Command)
 @engine_options
 def check(engine: str | None, model: str | None) -> int:
-    """Ask every reviewed question again, and say which answers changed."""
+    """Ask every reviewed question again, and report which answers changed."""
     changed = total = 0
     with opened(_engine_settings(engine, model)) as pincite:
         for comparison in pincite.regression.run():
@@ -289,8 +289,8 @@ def export(file: Path, title: str | None, reviewed: bool, style: str | None, nam
             turns = pincite.turns.conversation(session.id)
             if reviewed:
                 versions = pincite.turns.of_session(session.id)
-                held = (one for one in versions if one.review and one.review.decision is not ReviewDecision.REJECTED)
-                newest = {turn.place: turn for turn in held}
+                kept = (one for one in versions if one.review and one.review.decision is not ReviewDecision.REJECTED)
+                newest = {turn.place: turn for turn in kept}
                 turns = [newest[place] for place in sorted(newest)]
             content = pincite.exports.of(turns, ExportForm(file.suffix.lower()), style or "")
     file.write_bytes(content)

@@ -76,7 +76,7 @@ def draw(app: Pincite) -> None:
 
 
 def is_one_chosen() -> bool:
-    """Return whether the details of one document are shown, which stand beside the list."""
+    """Return whether the details of one document are shown, next to the list."""
     rows = (st.session_state.get(TABLE) or {}).get("selection", {}).get("rows", [])
     return bool(rows) and not st.session_state.get("choose_several")
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from benchmarks.groundedness import LabelledAnswer, measure_set, read_answers
 from pincite.core.domain.logistic import LogisticModel
-from pincite.core.judge.confidence import ConfidenceModels, drawn_in, reliability, threshold_effects
+from pincite.core.judge.confidence import ConfidenceModels, log_scaled, reliability, threshold_effects
 from pincite.core.judge.features import MEANING, ClaimMeasure, measure_answer, measure_claims
 from pincite.core.judge.judge import capped, status_of
 from pincite.core.judge.sources import Sources
@@ -200,7 +200,7 @@ def fit(data: Data, rows: Rows) -> ConfidenceModels:
 
 
 def _doubts(measures: Sequence[ClaimMeasure], model: LogisticModel) -> list[float]:
-    return [model.probability(drawn_in(one.features)) for one in measures]
+    return [model.probability(log_scaled(one.features)) for one in measures]
 
 
 def _fit_claims(data: Data, rows: Rows, names: Sequence[str]) -> LogisticModel:
@@ -215,7 +215,7 @@ def _recalibrated(model: LogisticModel, features: Sequence[Mapping[str, float]],
     """Keep the order of a model and fit slope and intercept to labelled answers: single claims are wrong more often."""
     from sklearn.linear_model import LogisticRegression
 
-    scores = np.array([[model.log_odds(drawn_in(one))] for one in features])
+    scores = np.array([[model.log_odds(log_scaled(one))] for one in features])
     line = LogisticRegression(C=1e6).fit(scores, labels)
     slope, intercept = float(line.coef_[0, 0]), float(line.intercept_[0])
     weights = {name: weight * slope for name, weight in model.weights.items()}
@@ -236,7 +236,7 @@ def _fit_model(
 ) -> LogisticModel:
     from sklearn.linear_model import LogisticRegression
 
-    rows = [drawn_in(row) for row in features]
+    rows = [log_scaled(row) for row in features]
     table = np.array([list(row.values()) for row in rows])
     mean, scale = table.mean(axis=0), table.std(axis=0) + 1e-6
     model = LogisticRegression(C=1 / penalty, max_iter=400)

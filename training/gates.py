@@ -26,7 +26,7 @@ from benchmarks.measures import mean
 from benchmarks.tables import SOURCES, Asked, fit, normalize_answer, table_of
 from pincite.core.domain.logistic import LogisticModel
 from pincite.core.domain.tables import Table
-from pincite.core.figures.answers import ADDRESSED_WORDS, ranked_figures, stated_words, told_of
+from pincite.core.figures.answers import ADDRESSED_WORDS, answering_figures, ranked_figures, stated_words
 from pincite.core.figures.cells import Weights, finding, shipped_weights
 from pincite.core.figures.computing import computed
 from pincite.core.figures.gates import FEATURES, OPERANDS, Gates, kind_words
@@ -191,7 +191,7 @@ def _cell_case(
     if ranking is None:
         return None
     found = finding(ranking, shown)
-    stated = told_of(row["question"], ranking, found, gates)
+    stated = answering_figures(row["question"], ranking, found, gates)
     if stated is None:
         return None
     figures, features = stated

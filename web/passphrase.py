@@ -63,28 +63,28 @@ class Passphrase:
 
     async def admits(self, text: str, client: str) -> bool:
         """Check an attempt from a client's address, one at a time. Raises TooManyAttempts."""
-        whose = _network(client)
-        self._refuse_guessing(whose)
+        network = _network(client)
+        self._refuse_guessing(network)
         if self._waiting >= WAITING:
             raise TooManyAttempts(1)
         self._waiting += 1
         try:
             async with self._checking:
-                self._refuse_guessing(whose)
+                self._refuse_guessing(network)
                 right = await asyncio.to_thread(self.matches, text)
                 if not right:
-                    self._remember(whose)
+                    self._remember(network)
                 return right
         finally:
             self._waiting -= 1
 
-    def _refuse_guessing(self, whose: str) -> None:
-        recent = [at for at in self._failures.get(whose, ()) if at > self._clock() - WINDOW_SECONDS]
+    def _refuse_guessing(self, network: str) -> None:
+        recent = [at for at in self._failures.get(network, ()) if at > self._clock() - WINDOW_SECONDS]
         if len(recent) >= ATTEMPTS:
             raise TooManyAttempts(recent[-ATTEMPTS] + WINDOW_SECONDS - self._clock())
 
-    def _remember(self, whose: str) -> None:
-        self._failures[whose] = [*self._failures.pop(whose, ()), self._clock()][-ATTEMPTS:]
+    def _remember(self, network: str) -> None:
+        self._failures[network] = [*self._failures.pop(network, ()), self._clock()][-ATTEMPTS:]
         while len(self._failures) > CLIENTS:
             self._failures.popitem(last=False)
 

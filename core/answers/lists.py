@@ -43,8 +43,8 @@ def family(question: str, scored: Sequence[Scored]) -> list[AnswerPart]:
         for alike in (_distinct(form) for form in forms if len(form) >= MIN_ALIKE):
             shared = set[str].intersection(*(set(unit.terms) for unit in alike))
             if len(alike) >= MIN_ALIKE and asked & shared and not _singles_out(question, alike):
-                beside = other_terms(question, alike[0].item.document_name) - shared
-                return _stated_together(alike, NAMED_IN_PART if beside else NAMED_WHOLE)
+                unmatched = other_terms(question, alike[0].item.document_name) - shared
+                return _stated_together(alike, NAMED_IN_PART if unmatched else NAMED_WHOLE)
     return []
 
 

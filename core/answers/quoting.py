@@ -31,7 +31,7 @@ from pincite.core.answers.lists import (
 )
 from pincite.core.answers.overviews import opening, overview_quotes
 from pincite.core.answers.relevant import MAX_RELEVANT, Found, fits_several_places, named_row_first, relevant_passages
-from pincite.core.answers.selection import Scored, Selection, nearest, select
+from pincite.core.answers.selection import Scored, Selection, best_similarity, select
 from pincite.core.answers.units import CELLS, SENTENCE_ENDS, quotation_of, repeats
 from pincite.core.domain.answers import AnswerPart, PartKind, engine_declines, lists_passages, separated
 from pincite.core.domain.documents import TICKED, UNTICKED
@@ -201,7 +201,7 @@ def _nothing_found(question: str, selection: Selection, absent: Sequence[str]) -
     strange = bool(absent) and frozenset(content_terms(question)).issubset(map(stem, absent))
     shares = [one.measures["share"] for one in selection.scored]
     likely = selection.answered >= MIN_ANSWERED or selection.right >= MIN_RELEVANT
-    irrelevant = not likely and max(shares, default=0.0) < MIN_SHARE and nearest(selection.scored) < NEAR
+    irrelevant = not likely and max(shares, default=0.0) < MIN_SHARE and best_similarity(selection.scored) < NEAR
     return sure if strange or irrelevant or sure >= MIN_DECLINE_CONFIDENCE or not selection.scored else None
 
 
@@ -310,8 +310,8 @@ def led_by_figure(
         rows = list(takewhile(lambda part: part.probability is None, stated[1:]))
         return [figure, *rows] if rows else list(parts)
     documents = {item.passage.document_id for item in evidence if item.number in figure.numbers}
-    beside = {item.number for item in evidence if item.passage.document_id in documents}
-    verbatim = (part for part in parts if part.kind is PartKind.VERBATIM and beside.issuperset(part.numbers))
+    numbers = {item.number for item in evidence if item.passage.document_id in documents}
+    verbatim = (part for part in parts if part.kind is PartKind.VERBATIM and numbers.issuperset(part.numbers))
     quoted = [replace(part, probability=None) for part in verbatim if part.text.rstrip().endswith(SENTENCE_ENDS)]
     return [figure, *quoted[:MAX_BEHIND_FIGURE]]
 

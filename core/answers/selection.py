@@ -406,7 +406,7 @@ def measure_answer(scored: Sequence[Scored], question: str) -> dict[str, float]:
         "share": best.measures["share"],
         "best share": max(one.measures["share"] for one in scored),
         "one fact": float(asks_for_one_fact(question)),
-        "nearest": nearest(scored),
+        "nearest": best_similarity(scored),
         "candidates": math.log1p(max(len(scored), FEW_CANDIDATES)),
     }
     if best.answer is not None:
@@ -432,7 +432,7 @@ def _relevance(item: Evidence) -> float:
     return item.scores.get("reranked", 0.0)
 
 
-def nearest(scored: Sequence[Scored]) -> float:
+def best_similarity(scored: Sequence[Scored]) -> float:
     """How near in meaning the question's nearest passage is: a cosine, on one scale for the embedders we ship."""
     found = [one.unit.item.scores["dense"] for one in scored if "dense" in one.unit.item.scores]
     return max(found, default=DEFAULT_NEARNESS)

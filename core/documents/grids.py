@@ -113,7 +113,7 @@ def _head_rows(grid: Grid, row_count: int, column_count: int) -> int:
     if first == 0:
         return 0
     of_figures = 2 * sum(_figures(grid, row, column_count) for row in range(first, row_count)) > sum(
-        len(_said(grid, row, column_count)) for row in range(first, row_count)
+        len(_filled_cells(grid, row, column_count)) for row in range(first, row_count)
     )
     count = 1
     while count < min(first, _MAX_HEAD_ROWS) and _goes_on(grid, count, column_count, of_figures=of_figures):
@@ -131,19 +131,19 @@ def _head_columns(cells: Sequence[Cell], column_count: int, head_rows: int) -> i
     return min(first if words and first <= _MAX_HEAD_COLUMNS else 1, max(column_count - 1, 0))
 
 
-def _said(grid: Grid, row: int, column_count: int) -> list[Cell]:
+def _filled_cells(grid: Grid, row: int, column_count: int) -> list[Cell]:
     """Return the row's cells behind its label."""
     return [cell for column in range(1, column_count) if (cell := grid.get((row, column))) and cell.text]
 
 
 def _figures(grid: Grid, row: int, column_count: int) -> int:
-    cells = _said(grid, row, column_count)
+    cells = _filled_cells(grid, row, column_count)
     return sum(_is_figure(cell) or cell.text in _NIL for cell in cells)
 
 
 def _goes_on(grid: Grid, row: int, column_count: int, *, of_figures: bool) -> bool:
     """A row before the first figures goes on with the heads: in a table of words only where it names no row itself."""
-    if not _said(grid, row, column_count):
+    if not _filled_cells(grid, row, column_count):
         return False
     label, over = grid.get((row, 0)), grid.get((row - 1, 0))
     return of_figures or label is None or not label.text or (over is not None and over.text == label.text)
@@ -180,7 +180,7 @@ def _rows(grid: Grid, row_count: int, column_count: int, head_rows: int, head_co
             headings.append(Heading(text))
             continue
         left = labels[0].box.left if labels and labels[0].box else 0.0
-        alone = any(map(str.isalpha, text)) and len(labels) == 1 and not _said(grid, row, column_count)
+        alone = any(map(str.isalpha, text)) and len(labels) == 1 and not _filled_cells(grid, row, column_count)
         if labels:
             _leave(groups, left, opens=alone)
         path = (*(group.label for group in groups), *dict.fromkeys(cell.text for cell in labels[:-1]))

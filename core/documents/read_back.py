@@ -30,7 +30,7 @@ Lines = Callable[[Sequence[Sequence[float]]], list[str]]
 class ReadLine:
     """Words on one line, their position, and the quarter turns that may set them upright."""
 
-    said: str
+    text: str
     box: Box
     turns: tuple[int, ...]
     marked: str = ""
@@ -44,17 +44,17 @@ def read_back(page: Page, start: int, end: int, lines: Lines) -> ReadBack:
     """
     if page.status is PageStatus.OCR:
         return ReadBack(Likeness.AGREES)
-    told = _lines(page, [word for word in _drawn(page) if word.start < end and word.end > start])
-    if len(told) > MAX_LINES:
-        told = [*told[: MAX_LINES // 2], *told[-MAX_LINES // 2 :]]
-    found = _compared(told, lines)
-    if doubted := [line for line, (likeness, _) in zip(told, found, strict=True) if likeness is Likeness.DIFFERS]:
+    file_lines = _lines(page, [word for word in _drawn(page) if word.start < end and word.end > start])
+    if len(file_lines) > MAX_LINES:
+        file_lines = [*file_lines[: MAX_LINES // 2], *file_lines[-MAX_LINES // 2 :]]
+    found = _compared(file_lines, lines)
+    if doubted := [line for line, (likeness, _) in zip(file_lines, found, strict=True) if likeness is Likeness.DIFFERS]:
         whole = [[w for w in _drawn(page) if _level(w.box, line.box, line.turns[0] % 2 == 0)] for line in doubted]
         around = [line for words in whole for line in _lines(page, words)]
         found = [one for one in found if one[0] is not Likeness.DIFFERS] + _compared(around, lines)
     kinds = {likeness for likeness, _ in found}
     if Likeness.DIFFERS in kinds:
-        return ReadBack(Likeness.DIFFERS, " ".join(said for likeness, said in found if likeness is Likeness.DIFFERS))
+        return ReadBack(Likeness.DIFFERS, " ".join(shown for likeness, shown in found if likeness is Likeness.DIFFERS))
     return ReadBack(Likeness.AGREES if Likeness.AGREES in kinds else Likeness.UNKNOWN)
 
 
@@ -86,8 +86,8 @@ def compare_with_own_text(page: Page, start: int, end: int, own: OwnText) -> Rea
     quoted = (page.text[max(start, block.start) : min(end, block.end)] for block in page.blocks)
     texts = [text for block in quoted for text in block.split("\t") if plain(text)]
     if differing := next((text for text in texts if not own.holds(text)), ""):
-        nearest = max(own.lines, key=lambda line: partial_ratio(differing, line), default="")
-        return ReadBack(Likeness.DIFFERS, nearest, of_file=True)
+        closest = max(own.lines, key=lambda line: partial_ratio(differing, line), default="")
+        return ReadBack(Likeness.DIFFERS, closest, of_file=True)
     return ReadBack(Likeness.AGREES if texts else Likeness.UNKNOWN, of_file=True)
 
 
@@ -102,14 +102,14 @@ def _drawn(page: Page) -> list[Word]:
     ]
 
 
-def _compared(told: Sequence[ReadLine], lines: Lines) -> list[tuple[Likeness, str]]:
+def _compared(file_lines: Sequence[ReadLine], lines: Lines) -> list[tuple[Likeness, str]]:
     """Return for each line whether the picture agrees with the file's text, and what the picture shows."""
-    asked = [(at, turn) for at, line in enumerate(told) for turn in line.turns]
-    boxes = [(box.left, box.top, box.right, box.bottom, turn) for at, turn in asked for box in [told[at].box]]
-    found = [(Likeness.UNKNOWN, "")] * len(told)
+    asked = [(at, turn) for at, line in enumerate(file_lines) for turn in line.turns]
+    boxes = [(box.left, box.top, box.right, box.bottom, turn) for at, turn in asked for box in [file_lines[at].box]]
+    found = [(Likeness.UNKNOWN, "")] * len(file_lines)
     for (at, _), recognised in zip(asked, lines(boxes) if boxes else (), strict=True):
         if found[at][0] is not Likeness.AGREES:
-            likenesses = [compare(said, recognised) for said in (told[at].said, told[at].marked) if said]
+            likenesses = [compare(text, recognised) for text in (file_lines[at].text, file_lines[at].marked) if text]
             agrees = Likeness.AGREES in likenesses
             found[at] = (Likeness.AGREES if agrees else likenesses[0], recognised)
     return found

@@ -225,7 +225,7 @@ def _fits(table: Table) -> bool:
     """
     ordered = sorted(table.cells, key=lambda cell: (cell.row, cell.column))
     pairs = [(one, other) for one, other in pairwise(ordered) if one.row == other.row]
-    if any(one.column + one.columns > other.column or not _beside(one.box, other.box) for one, other in pairs):
+    if any(one.column + one.columns > other.column or not _is_right_of(one.box, other.box) for one, other in pairs):
         return False
     heads = (cell for cell in table.cells if cell.row < table.head_rows and cell.column >= table.head_columns)
     return all(_is_above(head, table) for head in heads if head.text)
@@ -238,7 +238,7 @@ def _is_above(head: Cell, table: Table) -> bool:
     return not over or not boxes or any(box.left < over.right and over.left < box.right for box in boxes)
 
 
-def _beside(one: Box | None, other: Box | None) -> bool:
+def _is_right_of(one: Box | None, other: Box | None) -> bool:
     """Return whether the second box is to the right of the first, in the same line."""
     return not one or not other or (one.left < other.left and one.top < other.bottom and other.top < one.bottom)
 
@@ -322,15 +322,15 @@ def _edges(cell: Cell) -> tuple[float, float]:
 
 def _mended(rows: Sequence[list[Cell]], columns: Sequence[tuple[float, float]]) -> Iterator[list[Cell]]:
     """Join a label over two lines: one alone in its row, continued in lower case on the next line."""
-    held: Cell | None = None
+    pending: Cell | None = None
     for cells, following in pairwise([*rows, []]):
         first = cells[0]
-        if held is not None:
-            cells = [_joined(held, first), *cells[1:]]
-            held = None
+        if pending is not None:
+            cells = [_joined(pending, first), *cells[1:]]
+            pending = None
         goes_on = following and _LOWER.match(following[0].text) and _edges(following[0])[0] < columns[0][1]
         if len(cells) == 1 and goes_on and _edges(first)[0] < columns[0][1]:
-            held = cells[0]
+            pending = cells[0]
             continue
         yield cells
 

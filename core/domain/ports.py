@@ -38,7 +38,7 @@ class AnswerRequest:
     hint: str = ""
     """Remark of a reviewer that the answer should follow."""
     instructions: str = ""
-    """How answers about the collection are to be written."""
+    """How to write answers about the collection."""
     library_is_empty: bool = False
     stated: tuple[AnswerPart, ...] = ()
     """FIGURE parts from tables of the evidence's pages, likeliest first."""

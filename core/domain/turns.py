@@ -199,7 +199,7 @@ class Turn:
     status: TurnStatus
     started_at: str
     place: int = -1
-    """Position of the first version of its question, in whose place it is shown; -1: not stored yet."""
+    """Position of the first version of its question, where it is shown; -1: not stored yet."""
     finished_at: str = ""
     intent: Intent | None = None
     asked: str = ""

@@ -223,7 +223,7 @@ def as_json(manifest: Manifest) -> str:
 def _annotation(place: PinCite, answer: ToldAnswer, manifest: Manifest) -> dict[str, Any]:
     kind, _ = mimetypes.guess_type(place.source.name)
     source = _NAMED_BY_HASH + base64.urlsafe_b64encode(bytes.fromhex(place.source.sha256)).decode().rstrip("=")
-    borne_out = " ".join(part.text.strip() for part in answer.parts if place.number in part.citations)
+    supported_text = " ".join(part.text.strip() for part in answer.parts if place.number in part.citations)
     identity = f"{source}#{place.page_index}:{place.start}:{place.end}:{answer.asked_at}:{place.number}"
     quote = {"type": "TextQuoteSelector", "exact": place.quotation, "prefix": place.before, "suffix": place.after}
     position = {"type": "TextPositionSelector", "start": place.start, "end": place.end}
@@ -234,7 +234,7 @@ def _annotation(place: PinCite, answer: ToldAnswer, manifest: Manifest) -> dict[
         "motivation": "linking",
         "created": answer.asked_at,
         "generator": {"type": "Software", "name": f"Pincite {manifest.made_with['pincite']}"},
-        "body": {"type": "TextualBody", "value": borne_out, "format": "text/plain"},
+        "body": {"type": "TextualBody", "value": supported_text, "format": "text/plain"},
         "target": {
             "type": "SpecificResource",
             "source": {"id": source, "type": "Text", "format": kind or "application/pdf", "label": place.source.name},

@@ -122,11 +122,11 @@ def _notes(manifest: Manifest) -> Iterator[str]:
     numbered = [(number, group[0]) for number, (_, groups) in notes for group in groups]
     words = cited(numbered, CitationStyle(manifest.style))
     for _, (part, groups) in notes:
-        told = []
+        references = []
         for group in groups:
             quoted = [" ".join(place.quotation.split()) for place in group if part.kind not in COPIED]
-            told.append(": ".join(filter(None, [next(words), ", ".join(f"“{one}”" for one in quoted)])))
-        yield f"{'; '.join(told).rstrip('.')}."
+            references.append(": ".join(filter(None, [next(words), ", ".join(f"“{one}”" for one in quoted)])))
+        yield f"{'; '.join(references).rstrip('.')}."
 
 
 def _plain(text: str) -> str:

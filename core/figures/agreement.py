@@ -50,7 +50,7 @@ class _Match:
     """Which of the question's terms a text holds, as bits, and the share of its own weight that these are."""
 
     bits: int = 0
-    said: float = 0.0
+    coverage: float = 0.0
 
 
 class Question:
@@ -68,8 +68,8 @@ class Question:
         needless = {term for words in known for term in content_terms(words) if term.isalpha()}
         needed = [weight for term, weight in zip(terms, self._weights, strict=True) if term not in needless]
         self._whole = sum(needed) or 1.0
-        said = set(content_terms(without_how_much(text)))
-        self._needed = _all(self.terms[term] for term in terms if term in said - needless)
+        asked_terms = set(content_terms(without_how_much(text)))
+        self._needed = _all(self.terms[term] for term in terms if term in asked_terms - needless)
         self.match, self.share = cache(self._matched), cache(self._shared)
         self.years = years_of(text)
         self.years_in_order = tuple(dict.fromkeys(q.year for q in quantities(text) if q.kind == "date" and q.year))
@@ -77,9 +77,9 @@ class Question:
     def names(self, text: str) -> int:
         """Return the bits of a text's terms where all of them are the question's own words; else none."""
         found = self.match(text)
-        return found.bits if found.said == 1 else 0
+        return found.bits if found.coverage == 1 else 0
 
-    def says(self, text: str) -> int:
+    def bits_of(self, text: str) -> int:
         """Return the bits of a text's terms that the question contains."""
         return self.match(text).bits
 
@@ -146,10 +146,10 @@ def _measured(question: Question, table: Table) -> Iterator[tuple[Cell, list[flo
             yield (
                 cell,
                 [
-                    asked, row_match.said, asked * row_match.said, 0.0 if is_label else own_label.said,
-                    share(other_bits), max((match.said for match in others), default=0.0),
-                    column_asked, column.said, column_asked * column.said, head.said,
-                    share(caption), share(own.bits), own.said,
+                    asked, row_match.coverage, asked * row_match.coverage, 0.0 if is_label else own_label.coverage,
+                    share(other_bits), max((match.coverage for match in others), default=0.0),
+                    column_asked, column.coverage, column_asked * column.coverage, head.coverage,
+                    share(caption), share(own.bits), own.coverage,
                     share(row_match.bits | other_bits | column.bits | caption),
                     float(bool(question.years & years)),
                     float(bool(question.years and years and not question.years & years)),
@@ -171,9 +171,9 @@ class _Extremes:
 
     def __init__(self, question: Question, table: Table) -> None:
         by_row, by_column = dict[int, list[Cell]](), dict[int, list[Cell]]()
-        said = dict[int, list[Cell]]()
+        row_cells = dict[int, list[Cell]]()
         for cell in table.body:
-            said.setdefault(cell.row, []).append(cell)
+            row_cells.setdefault(cell.row, []).append(cell)
             if cell.value is not None:
                 by_row.setdefault(cell.row, []).append(cell)
                 if not table.rows[cell.row].total:
@@ -181,7 +181,7 @@ class _Extremes:
         share, match = question.share, question.match
         self.rows = {
             row: share(_all(match(text).bits for text in (table.rows[row].path, *(cell.text for cell in cells))))
-            for row, cells in said.items()
+            for row, cells in row_cells.items()
         }
         asked_rows = {row: share(match(table.rows[row].path).bits) for row in by_row}
         asked_columns = {column: share(match(table.columns[column].path).bits) for column in by_column}

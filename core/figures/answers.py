@@ -201,7 +201,7 @@ def _part(
 def _best_passage(page: PageKey, figures: Sequence[Figure], evidence: Sequence[Evidence]) -> int | None:
     """Return the number of the page's passage that contains most of the figures."""
 
-    def held(item: Evidence) -> int:
+    def figure_count(item: Evidence) -> int:
         passage = item.passage
         return sum(
             (figure.document_id, figure.page_index) == page
@@ -211,7 +211,7 @@ def _best_passage(page: PageKey, figures: Sequence[Figure], evidence: Sequence[E
         )
 
     of_page = [item for item in evidence if item.passage.page == page]
-    return max(of_page, key=held).number if of_page else None
+    return max(of_page, key=figure_count).number if of_page else None
 
 
 def stated_cell(question: str, tables: Sequence[Table], *, known: Iterable[str] = ()) -> Stated | None:
@@ -258,8 +258,8 @@ def stated_words(question: str, tables: Sequence[Table], known: Iterable[str] = 
     if ranking is None or at is None:
         return None
     place = ranking.places[at]
-    stands = place.cell.start < place.cell.end and any(map(str.isalnum, place.cell.text))
-    if place.cell.value is not None or not stands:
+    has_words = place.cell.start < place.cell.end and any(map(str.isalnum, place.cell.text))
+    if place.cell.value is not None or not has_words:
         return None
     return Stated(place.cell.text, (), sure, cell=words_of(tables[place.table], place.cell))
 
@@ -280,7 +280,7 @@ def ranked_figures(
 
 def of_finding(question: str, ranking: Ranking, found: FoundCells) -> Stated | None:
     gates = shipped_gates()
-    stated = told_of(question, ranking, found, gates)
+    stated = answering_figures(question, ranking, found, gates)
     if stated is None:
         return None
     figures, features = stated
@@ -289,7 +289,7 @@ def of_finding(question: str, ranking: Ranking, found: FoundCells) -> Stated | N
     return Stated(statement(figures), figures, min(sure, UNWEIGHED if rivals else 1.0), rivals)
 
 
-def told_of(
+def answering_figures(
     question: str, ranking: Ranking, found: FoundCells, gates: Gates
 ) -> tuple[tuple[Figure, ...], dict[str, float]] | None:
     """Return the figures that answer, and the gate's features; None without figures of the year asked for."""
@@ -307,7 +307,7 @@ def _names_row(asked: Question, found: FoundCell) -> bool:
     """Return whether a question contains a word of a cell's row, or the table has only one row."""
     table, cell = found.table, found.cell
     words = " ".join(one.text for one in table.cells if one.row == cell.row and one.value is None)
-    return len(table.rows) <= table.head_rows + 1 or bool(asked.says(f"{table.rows[cell.row].path} {words}"))
+    return len(table.rows) <= table.head_rows + 1 or bool(asked.bits_of(f"{table.rows[cell.row].path} {words}"))
 
 
 def _of_other_years(asked: frozenset[int], figures: Sequence[Figure]) -> bool:

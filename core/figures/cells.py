@@ -120,10 +120,10 @@ def in_named_lines(asked: Question, places: Sequence[Place], tables: Sequence[Ta
     rows = [tables[place.table].rows[place.cell.row] for place in places]
     columns = [tables[place.table].columns[place.cell.column] for place in places]
     below = [place.cell.row >= tables[place.table].head_rows for place in places]
-    beside = [place.cell.column >= tables[place.table].head_columns for place in places]
+    right_of_heads = [place.cell.column >= tables[place.table].head_columns for place in places]
     whole = [own * asked.names(row.label) for own, row in zip(below, rows, strict=True)]
-    some = [own * asked.says(row.path) for own, row in zip(below, rows, strict=True)]
-    heads = [own * asked.says(column.path) for own, column in zip(beside, columns, strict=True)]
+    some = [own * asked.bits_of(row.path) for own, row in zip(below, rows, strict=True)]
+    heads = [own * asked.bits_of(column.path) for own, column in zip(right_of_heads, columns, strict=True)]
     if has_turning_words(asked.text):
         return _asks_for_extreme(whole)
     return _asks_for_extreme(whole if any(whole) else some) & _asks_for_extreme(heads)
@@ -157,7 +157,7 @@ def _named(asked: Question, place: Place, tables: Sequence[Table]) -> bool | Non
     if cell.row < table.head_rows or cell.column < table.head_columns or not row.label or row.total:
         return None
     heads = [_BRACKETS.sub(" ", path) for path in (row.path, table.columns[cell.column].path)]
-    return asked.match(heads[0]).said == 1 if asked.holds_all(*heads) else None
+    return asked.match(heads[0]).coverage == 1 if asked.holds_all(*heads) else None
 
 
 def crossing(ranking: Ranking, tables: Sequence[Table], least: float = _MAX_ASKED) -> int | None:

@@ -124,7 +124,7 @@ class _Finder:
             table = self.tables[place.table]
             if (
                 place.cell.value is None
-                or _says(asked.form, table, place.cell)
+                or _is_result(asked.form, table, place.cell)
                 or (line := _line(table, place)) is None
                 or line in lines
             ):
@@ -297,7 +297,7 @@ def _agrees(wish: Date, date: Date) -> bool:
     return wish[0] == date[0] and all(0 in pair or pair[0] == pair[1] for pair in zip(wish[1:], date[1:], strict=True))
 
 
-def _says(form: Form, table: Table, cell: Cell) -> bool:
+def _is_result(form: Form, table: Table, cell: Cell) -> bool:
     """Whether the cell is itself what the form would compute: the row "Average price" is no operand of an average."""
     path = f"{table.rows[cell.row].path} {table.columns[cell.column].path}".lower()
     return form is Form.AVERAGE and "average" in path

@@ -61,12 +61,12 @@ class Column:
     """Of every row that is no sum of others."""
     totals: tuple[Place, ...]
     """What the table prints as sums."""
-    of_a_row: bool
+    matches_row: bool
     """The question shares more with a row than the caption and the head over the rows do."""
     contested: bool
     """The question names another column that shares a word with this one no less ("largest mean loss"), or just as much
     of several that differ in more than their year: "Zone A", "Zone B"."""
-    all_said: bool
+    covers_question: bool
     """Its head, the head over the rows and the caption hold every term of the question: "sales by region"."""
 
 
@@ -126,7 +126,7 @@ def whole_column(question: str, tables: Sequence[Table], probability: float, *, 
     found: list[tuple[float, Stated]] = []
     for column in _named_columns(question, tables) if not has_turning_words(question) else ():
         figures = tuple(figure for table, cell in column.all if (figure := figure_of(table, cell)) is not None)
-        named = column.features["column named"] and (by_head or (column.all_said and column.features["label"]))
+        named = column.features["column named"] and (by_head or (column.covers_question and column.features["label"]))
         if named and len(figures) <= MAX_OPERANDS and len({figure.label for figure in figures}) == len(column.all):
             found.append((column.features["covered"] * by_head, Stated(statement(figures), figures, probability)))
     found.sort(key=lambda one: -one[0])
@@ -137,7 +137,7 @@ def whole_column(question: str, tables: Sequence[Table], probability: float, *, 
 def _named_columns(question: str, tables: Sequence[Table]) -> Iterator[Column]:
     """Of each table the column that the question agrees with best, where it names no row and no other column."""
     columns = (asked_column(question, whole) for whole in wholes(tables))
-    return (column for column in columns if column and not column.contested and not column.of_a_row)
+    return (column for column in columns if column and not column.contested and not column.matches_row)
 
 
 def asked_column(question: str, whole: Sequence[Table]) -> Column | None:
@@ -155,7 +155,7 @@ def asked_column(question: str, whole: Sequence[Table]) -> Column | None:
     bits = [one.bits for one in matches]
     shares = [asked.share(one) for one in bits]
     # "the most school groups visit": a head that is named whole comes before one with a single word that is named
-    best = max(columns, key=lambda at: (shares[at] * matches[at].said, -at))
+    best = max(columns, key=lambda at: (shares[at] * matches[at].coverage, -at))
     labels = [at for at in range(len(first.columns)) if at not in columns or at < first.head_columns]
     label = max(labels, key=lambda at: (shares[at], -at), default=0)
     rows = [table.rows[at].path for table in whole for at in range(table.head_rows, len(table.rows))]
@@ -191,9 +191,9 @@ def asked_column(question: str, whole: Sequence[Table]) -> Column | None:
         if cell.value is not None and cell.column == best and table.rows[cell.row].total
     )
     about = bits[label] | asked.match(first.caption).bits
-    of_a_row = any(asked.match(row).bits & ~about for row in rows)
-    all_said = asked.holds_all(first.columns[best].path, first.columns[label].path, first.caption)
-    return Column(features, label, most, least, tuple(columns[best]), totals, of_a_row, contested, all_said)
+    matches_row = any(asked.match(row).bits & ~about for row in rows)
+    covers_question = asked.holds_all(first.columns[best].path, first.columns[label].path, first.caption)
+    return Column(features, label, most, least, tuple(columns[best]), totals, matches_row, contested, covers_question)
 
 
 def _amount(place: Place) -> Decimal:

@@ -66,11 +66,11 @@ def _printed_in(row: Mapping[str, Any], cells: Sequence[Figure]) -> Iterator[Fig
         amount = _amount(value)
         if amount is None:
             continue
-        beside = " ".join(str(other) for key, other in row.items() if key != name and not isinstance(other, float))
-        terms = frozenset(content_terms(beside))
+        other_text = " ".join(str(other) for key, other in row.items() if key != name and not isinstance(other, float))
+        terms = frozenset(content_terms(other_text))
         for cell in cells:
-            said = content_terms(f"{cell.label} {cell.column} {cell.period}")
-            if amount in (cell.value, cell.amount) and terms and terms.issubset(said):
+            cell_terms = content_terms(f"{cell.label} {cell.column} {cell.period}")
+            if amount in (cell.value, cell.amount) and terms and terms.issubset(cell_terms):
                 yield cell
 
 

@@ -145,9 +145,9 @@ def _findings_of_holders(claim: str, quantity: Quantity, holders: list[Sentence]
         return None
     if counts := _counts_other(quantity, holders, evidence):
         return Finding(FindingKind.CONTRADICTED, f"the evidence does not say {figure} here; it says {counts}")
-    told = [_years_of(holder, quantity) for holder in holders]
-    if years and all(told) and not any(years & holder_years for holder_years in told):
-        other = ", ".join(str(year) for year in sorted(told[0]))
+    given_years = [_years_of(holder, quantity) for holder in holders]
+    if years and all(given_years) and not any(years & holder_years for holder_years in given_years):
+        other = ", ".join(str(year) for year in sorted(given_years[0]))
         kind = (
             FindingKind.OTHER_CELL if all(holder.years_of_columns for holder in holders) else FindingKind.CONTRADICTED
         )

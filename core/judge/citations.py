@@ -11,7 +11,7 @@ from pincite.core.domain.answers import AnswerPart, Citation, PartKind, Span
 from pincite.core.domain.search import Evidence
 from pincite.core.judge.claims import ClaimText, extract_claims
 from pincite.core.judge.features import sentence_by_meaning
-from pincite.core.judge.judge import bearing
+from pincite.core.judge.judge import supporting_sources
 from pincite.core.judge.sources import Sources
 from pincite.core.text.marks import marked_text, read_marks, with_mark
 from pincite.core.text.quotations import best_quotation, locate
@@ -109,23 +109,23 @@ def _tied(
     claims = extract_claims(parts, pool)
     of_claims = {index for claim in claims for index in claim.parts}
     numbers = {index: part.numbers if index in of_claims else () for index, part in enumerate(parts)}
-    borne: list[tuple[ClaimText, tuple[int, ...]]] = []
+    supported: list[tuple[ClaimText, tuple[int, ...]]] = []
     for claim in claims:
         if claim.verbatim or claim.stated_by_code or (claim.citations and not recite):
             continue
         placed = replace(claim, citations=tuple(ordered.index(number) + 1 for number in claim.citations))
-        likely = (ordered[place - 1] for place in bearing(placed, pool))
-        borne.append((claim, tuple(n for n in likely if citation_of(claim, known[n], page_text))))
+        likely = (ordered[place - 1] for place in supporting_sources(placed, pool))
+        supported.append((claim, tuple(n for n in likely if citation_of(claim, known[n], page_text))))
     needed = {index: set[int]() for index in numbers}  # clauses of a sentence may share a mark
-    for claim, found in borne:
+    for claim, found in supported:
         for index in claim.parts:
             needed[index].update(found or claim.citations)
-    for claim, found in borne:
+    for claim, found in supported:
         if claim.parts and not claim.context:  # the cells of a table share what their row cites
             kept = {index: tuple(n for n in numbers[index] if n in needed[index]) for index in claim.parts}
             missing = tuple(n for n in found if not any(n in one for one in kept.values()))
             numbers |= kept | {claim.parts[-1]: (*kept[claim.parts[-1]], *missing)}
-    added = [(claim.end, found) for claim, found in borne if found and not claim.parts]
+    added = [(claim.end, found) for claim, found in supported if found and not claim.parts]
     tied: Sequence[AnswerPart] = [replace(part, numbers=numbers[index]) for index, part in enumerate(parts)]
     for position, found in added:
         tied = with_mark(tied, position, found)

@@ -110,14 +110,14 @@ class ClaimText:
         return bool(self.figures)
 
     @property
-    def told(self) -> str:
+    def in_context(self) -> str:
         """Return the text so that it can be understood without its table."""
         return f"{self.context}: {self.text}" if self.context else self.text
 
     @property
     def bare(self) -> str:
         """Return the statement without list mark and emphasis; of a quotation, its words as they are."""
-        return " ".join(self.text.split()) if self.verbatim or self.stated_by_code else bare_text(self.told)
+        return " ".join(self.text.split()) if self.verbatim or self.stated_by_code else bare_text(self.in_context)
 
 
 @dataclass(frozen=True, slots=True)

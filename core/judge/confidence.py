@@ -55,15 +55,15 @@ class ConfidenceModels:
         return [self.doubt(claim) for claim in claims]
 
     def doubt(self, claim: ClaimMeasure) -> float:
-        return (self.claim if claim.meaning else self.claim_by_words).probability(drawn_in(claim.features))
+        return (self.claim if claim.meaning else self.claim_by_words).probability(log_scaled(claim.features))
 
     def confidence(self, claims: Sequence[ClaimMeasure]) -> float:
         """Return the probability that the evidence supports all of an answer."""
-        by_words = [self.claim_by_words.probability(drawn_in(claim.features)) for claim in claims]
+        by_words = [self.claim_by_words.probability(log_scaled(claim.features)) for claim in claims]
         checked = all(claim.meaning for claim in claims)
         model = self.answer if checked else self.answer_by_words
         features = measure_answer(claims, by_words, self.doubts(claims) if checked else None)
-        return 1.0 - model.probability(drawn_in(features))
+        return 1.0 - model.probability(log_scaled(features))
 
 
 @cache
@@ -74,7 +74,7 @@ def shipped_models() -> ConfidenceModels:
     return ConfidenceModels(**{name: LogisticModel.from_json(data[name]) for name in names}, measured=data["measured"])
 
 
-def drawn_in(measures: Mapping[str, float]) -> dict[str, float]:
+def log_scaled(measures: Mapping[str, float]) -> dict[str, float]:
     """Large values on a logarithmic scale."""
     return {name: math.copysign(math.log1p(abs(value)), value) for name, value in measures.items()}
 
@@ -83,9 +83,9 @@ def reliability(
     confidences: Sequence[float], faithful: Sequence[bool], *, bins: int = 10
 ) -> tuple[ReliabilityBin, ...]:
     """Return equal-mass bins from least to most confident, for the reliability plot."""
-    said, right = np.asarray(confidences, dtype=np.float64), np.asarray(faithful, dtype=np.float64)
-    parts = np.array_split(np.argsort(said, kind="stable"), bins)
-    return tuple(ReliabilityBin(len(p), float(said[p].mean()), float(right[p].mean())) for p in parts if len(p))
+    predicted, right = np.asarray(confidences, dtype=np.float64), np.asarray(faithful, dtype=np.float64)
+    parts = np.array_split(np.argsort(predicted, kind="stable"), bins)
+    return tuple(ReliabilityBin(len(p), float(predicted[p].mean()), float(right[p].mean())) for p in parts if len(p))
 
 
 def calibration_error(confidences: Sequence[float], faithful: Sequence[bool], *, bins: int = 10) -> float:

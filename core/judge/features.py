@@ -80,13 +80,13 @@ def measure_claim(claim: ClaimText, evidence: Sources) -> ClaimMeasure:
     terms = frozenset(content_terms(claim.bare))
     near = evidence.near(terms)
     telling = sum(map(specificity, terms))
-    held = sum(map(specificity, contained_terms(terms, near)))
+    contained = sum(map(specificity, contained_terms(terms, near)))
     pairs = list(pairwise(stem(word) for word in words(claim.bare)))
     known = {pair for sentence in near for pair in pairwise(sentence.stems)}
     kinds = [finding.kind for finding in findings]
     features = {
-        "missing": telling - held,
-        "held": held / (telling or 1.0),
+        "missing": telling - contained,
+        "held": contained / (telling or 1.0),
         "pairs": sum(pair in known for pair in pairs) / max(1, len(pairs)),
         "unknown_names": float(kinds.count(FindingKind.NAME_MISSING)),
         "unknown_figures": float(kinds.count(FindingKind.FIGURE_MISSING) + kinds.count(FindingKind.FIGURE_DIFFERS)),
@@ -133,7 +133,7 @@ def _meaning_of(claim: str, evidence: Sources) -> Meaning | None:
 
 
 def _added_meaning(claim: str, known: frozenset[str]) -> Meaning | None:
-    """Return whether a claim without words of unknown stems supports the whole claim; None if it has none of them."""
+    """Return whether a claim without words of unknown stems supports the whole claim; None if it has no such words."""
     checker, bare = installed_checker(), without_other_words(claim, known)
     if checker is None or bare == claim:
         return None

@@ -152,10 +152,10 @@ def _check(measure: ClaimMeasure, doubt: float, pool: Sources) -> CheckedClaim:
         return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, "its words do not appear in what it cites")
     status, reason = status_of(measure, doubt)
     if claim.citations and WORTH[status] < 1.0:
-        cited, held = _marks(claim.citations), measure.features["held"]
-        if other := _other_source(claim, pool, held):
+        cited, contained = _marks(claim.citations), measure.features["held"]
+        if other := _other_source(claim, pool, contained):
             status, reason = ClaimStatus.UNSUPPORTED, f"the support is in [{other}], not in the cited {cited}"
-        elif held < BARELY_HELD and status is not ClaimStatus.CONTRADICTED and not measure.likely:
+        elif contained < BARELY_HELD and status is not ClaimStatus.CONTRADICTED and not measure.likely:
             status, reason = ClaimStatus.UNSUPPORTED, f"the cited {cited} says nothing about it"
     return CheckedClaim(claim, status, reason, measure.likely)
 
@@ -183,7 +183,7 @@ def _recomputed(claim: ClaimText, question: str) -> CheckedClaim:
     return CheckedClaim(claim, ClaimStatus.SUPPORTED, f"recomputed: {formula(claim.figures, claim.computation)}")
 
 
-def bearing(claim: ClaimText, pool: Sources) -> tuple[int, ...]:
+def supporting_sources(claim: ClaimText, pool: Sources) -> tuple[int, ...]:
     """Return the numbers of the sources that support a claim: of those it cites, or else the one other that does.
 
     If none does, what it cites. What cites nothing is tied to a source only if that contains nearly all of its terms.
@@ -211,14 +211,14 @@ def _is_supported(claim: ClaimText, evidence: Sources) -> bool:
     return meaning is None or meaning.supported >= LIKELY
 
 
-def _other_source(claim: ClaimText, pool: Sources, held: float) -> int | None:
+def _other_source(claim: ClaimText, pool: Sources, cited_share: float) -> int | None:
     """Return the number of an uncited source that supports the claim clearly better than the cited ones."""
     shares = {
         number: contained_share(claim.bare, pool.only(source))
         for number, source in enumerate(pool.sources, start=1)
         if number not in claim.citations
     }
-    better = [number for number, share in shares.items() if share > max(held + CLEARLY, HELD)]
+    better = [number for number, share in shares.items() if share > max(cited_share + CLEARLY, HELD)]
     ranked = sorted(better, key=lambda number: -shares[number])[:MAX_OTHERS]
     return next((one for one in ranked if _is_supported(claim, pool.only(pool.sources[one - 1]))), None)
 

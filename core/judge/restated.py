@@ -92,13 +92,13 @@ def restates_reading(claim: str, reading: str, question: str) -> bool:
     """Return whether a claim has the figure of a reading and no other words than those of the reading.
 
     Function words may be the question's. A question that has a figure itself compares, and a reading with several
-    figures could be restated crosswise: then it is not said.
+    figures could be restated crosswise: the result is then False.
     """
-    told, given, asked = _words(claim), _words(reading), _words(question)
+    stated, given, asked = _words(claim), _words(reading), _words(question)
     figures, units = _counted(given), given.units
-    if len(figures) != 1 or _counted(asked) or not figures | units <= set(told.tokens):
+    if len(figures) != 1 or _counted(asked) or not figures | units <= set(stated.tokens):
         return False
-    return set(told.tokens) <= {*given.tokens, *(FUNCTION_WORDS & set(asked.tokens))}
+    return set(stated.tokens) <= {*given.tokens, *(FUNCTION_WORDS & set(asked.tokens))}
 
 
 def _counted(text: "_Words") -> set[str]:

@@ -59,8 +59,8 @@ class Sentence:
     def heads(self) -> tuple["Sentence", ...]:
         """Return the lines above a table row: the nearest that is no row, and the one with a year per figure."""
         above = self.source.sentences[max(0, self.position - 40) : self.position] if self._cells else []
-        nearest = [line for line in above if not line._cells][-1:]
-        return (*nearest, *(line for line in reversed(above) if len(line.head_years) == len(self._cells)))[:2]
+        closest = [line for line in above if not line._cells][-1:]
+        return (*closest, *(line for line in reversed(above) if len(line.head_years) == len(self._cells)))[:2]
 
     @cached_property
     def head_years(self) -> tuple[int, ...]:
@@ -142,7 +142,7 @@ class Sources:
         weights = {term: specificity(term) for term in terms}
         total = sum(weights.values()) or 1.0
         shared = ((terms & sentence.terms, sentence) for sentence in self.sentences)
-        scored = [(sum(weights[term] for term in held) / total, sentence) for held, sentence in shared if held]
+        scored = [(sum(weights[term] for term in matched) / total, sentence) for matched, sentence in shared if matched]
         return sorted(scored, key=lambda pair: -pair[0])
 
     def near(self, terms: frozenset[str]) -> list[Sentence]:
@@ -184,8 +184,8 @@ class Sources:
 
     def near_copies(self, text: str) -> list[str]:
         """Return the sentences that a text repeats with few other words."""
-        nearest = self.ranked(frozenset(content_terms(text)))[:MAX_COMPARED]
-        return [sentence.text for _, sentence in nearest if changes(text, sentence.text) is not None]
+        closest = self.ranked(frozenset(content_terms(text)))[:MAX_COMPARED]
+        return [sentence.text for _, sentence in closest if changes(text, sentence.text) is not None]
 
     @cached_property
     def stems(self) -> frozenset[str]:
@@ -240,9 +240,9 @@ def _around(sentence: Sentence) -> list[Sentence]:
 def contained_share(bare: str, evidence: Sources) -> float:
     """Return how much of a bare claim, rare words more, the sentences nearest to it hold between them."""
     terms = frozenset(content_terms(bare))
-    held = contained_terms(terms, evidence.near(terms))
+    contained = contained_terms(terms, evidence.near(terms))
     total = sum(map(specificity, terms)) or 1.0
-    return sum(map(specificity, held)) / total
+    return sum(map(specificity, contained)) / total
 
 
 def contained_terms(terms: frozenset[str], sentences: Sequence[Sentence]) -> frozenset[str]:

@@ -80,15 +80,15 @@ def verdict_of(
     faithfulness, validity = _kept(findings, claims), findings.citation_validity
     reasons = [f"“{shortened(claim.text)}”: {claim.reason}." for claim in claims if claim.status in _BAD]
     if tied and claims:
-        told = f"{tied} of {counted(len(claims), 'claim')} cited nothing; the passages were found by code"
-        validity = Score(validity.value * (1 - UNCITED_PENALTY * min(tied / len(claims), 1)), told)
+        note = f"{tied} of {counted(len(claims), 'claim')} cited nothing; the passages were found by code"
+        validity = Score(validity.value * (1 - UNCITED_PENALTY * min(tied / len(claims), 1)), note)
     if removed_markers:
-        told = f"{counted(removed_markers, 'citation')} pointed to no passage"
-        validity = at_most(CAP_INVALID_CITATION, validity, told)
-        faithfulness = at_most(CAP_INVALID_CITATION, faithfulness, told)
-    borne_out = all(WORTH[claim.status] == 1.0 for claim in claims)
-    if misled := bool(removed_markers) and not borne_out:
-        reasons.append(f"{told} and {'were' if removed_markers > 1 else 'was'} removed.")
+        note = f"{counted(removed_markers, 'citation')} pointed to no passage"
+        validity = at_most(CAP_INVALID_CITATION, validity, note)
+        faithfulness = at_most(CAP_INVALID_CITATION, faithfulness, note)
+    supported = all(WORTH[claim.status] == 1.0 for claim in claims)
+    if misled := bool(removed_markers) and not supported:
+        reasons.append(f"{note} and {'were' if removed_markers > 1 else 'was'} removed.")
     uncited = bool(claims) and not any(claim.citations for claim in claims)
     if uncited:
         reasons.append("Nothing in the answer is tied to a page.")
@@ -97,7 +97,7 @@ def verdict_of(
     relevant = 1.0 if states_what_is_read else findings.relevance.value
     confidence = findings.confidence * min(1.0, 0.5 + relevant / (2 * WEAK_RELEVANCE))
     if likely is not None:
-        confidence = likely if borne_out else min(likely, findings.confidence)
+        confidence = likely if supported else min(likely, findings.confidence)
     elif answered is not None:
         # what code finds hard to read off a page, a model does too
         confidence = min(confidence, math.sqrt(answered * (answered if read is None else read)))
@@ -195,7 +195,7 @@ def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], page_text: PageT
         return _claim_of_figures(checked, evidence, page_text)
     claim, status, reason = checked.claim, checked.status, checked.reason
     if claim.absent and status in (ClaimStatus.SEARCHED, ClaimStatus.NOT_CHECKED):
-        return Claim(claim.told, claim.start, claim.end, status, reason, claim.citations)
+        return Claim(claim.in_context, claim.start, claim.end, status, reason, claim.citations)
     items = {item.number: item for item in evidence}
     bare = claim.bare
     numbers = claim.citations or (tuple(items) if claim.absent else ())
@@ -211,7 +211,7 @@ def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], page_text: PageT
     elif WORTH[status] and not (claim.verbatim or checked.likely) and max(shares) < BARELY_HELD:
         status, reason = ClaimStatus.UNSUPPORTED, "nothing on the cited page supports it"
     quotation = None if best is None else found[best]
-    return Claim(claim.told, claim.start, claim.end, status, reason, claim.citations, quotation)
+    return Claim(claim.in_context, claim.start, claim.end, status, reason, claim.citations, quotation)
 
 
 def _claim_of_figures(checked: CheckedClaim, evidence: Sequence[Evidence], page_text: PageText) -> Claim:

@@ -219,6 +219,6 @@ def likeliest(starts: Numbers, ends: Numbers, cells: NDArray[np.int64]) -> tuple
     odds = np.where(near, sums, -np.inf)
     first, last = np.unravel_index(int(np.argmax(odds)), odds.shape)
     same = cells[last:] - cells[: first + 1, None] == cells[last] - cells[first]
-    held = np.argwhere(same & (odds[: first + 1, last:] >= odds[first, last] - NEARLY))
-    earlier, more = held[np.argmax(held[:, 1] - held[:, 0])]
+    near_best = np.argwhere(same & (odds[: first + 1, last:] >= odds[first, last] - NEARLY))
+    earlier, more = near_best[np.argmax(near_best[:, 1] - near_best[:, 0])]
     return int(earlier), int(last + more), float(odds[first, last])

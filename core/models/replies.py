@@ -29,7 +29,7 @@ _UNFILLED = re.compile(r"[ \t]?\[(?:n|number|source|citation)\](?!\w)", re.IGNOR
 _WHERE = re.compile(r"(?<=\])[ \t]?\(([^()\n]{1,300})\)")
 _TAG = re.compile(r"<(/?)passages?>")
 _LISTED = re.compile(rf"[\[【]\^?\d|{_LABEL}\b", re.IGNORECASE)
-_BESIDE = re.compile(rf"\b(?:{_LABEL}|pages?|pp?)\b|[\W\d_]+", re.IGNORECASE)
+_FILLER = re.compile(rf"\b(?:{_LABEL}|pages?|pp?)\b|[\W\d_]+", re.IGNORECASE)
 _MIN_WORDS = 5
 """Minimum number of words of a repeated sentence to remove, and of one that answers without the yes or no before it."""
 _YES_OR_NO = re.compile(r"\A[\s*_]{0,6}+(?:yes|no)[\s*_]{0,4}+[,.:;!–—-]{1,2}+[\s*_]{1,6}+(?=\w)", re.IGNORECASE)
@@ -41,7 +41,7 @@ def mended(reply: str, request: AnswerRequest) -> str:
     text = _NAMED.sub(lambda match: f"[{re.sub('and|&', ',', match[1].lower())}]", text)
     text = _DAGGERED.sub(r"[\1]", text)
     text = _RAISED.sub(lambda match: f" [{match[0].translate(_DIGITS)}]", text)
-    text = _UNFILLED.sub(lambda match: match[0] if _stands(match[0].strip(), request.evidence) else "", text)
+    text = _UNFILLED.sub(lambda match: match[0] if _occurs(match[0].strip(), request.evidence) else "", text)
     text = _WHERE.sub(lambda match: "" if _names(match[1], request.evidence) else match[0], text)
     if request.kind is Kind.YES_OR_NO:
         text = _without_verdict(text)
@@ -56,7 +56,7 @@ def _without_verdict(text: str) -> str:
     return rest[:1].upper() + rest[1:] if decides else text
 
 
-def _stands(words: str, evidence: Sequence[Evidence]) -> bool:
+def _occurs(words: str, evidence: Sequence[Evidence]) -> bool:
     return any(words in item.passage.text for item in evidence)
 
 
@@ -119,7 +119,7 @@ def _lists_source(line: str, evidence: Sequence[Evidence]) -> bool:
     for item in evidence:
         for name in (item.document_name, *item.passage.heading_path):
             line = line.replace(name, " ")
-    return not _BESIDE.sub("", line)
+    return not _FILLER.sub("", line)
 
 
 def _without_repetitions(text: str) -> str:

@@ -32,7 +32,7 @@ def resolve_mentions(question: str, documents: Sequence[Document]) -> tuple[str,
             continue
         rest = question[at.end() : at.end() + MAX_NAME_LENGTH]
         quoted = re.match(r"[\"“'‘]([^\"”'’]{1,300})[\"”'’]", rest)
-        name = quoted.group(1) if quoted else _longest_match(rest, names)
+        name = quoted.group(1) if quoted else _match_longest(rest, names)
         pieces.append(question[position : at.start()])
         position = at.end()
         name = name or re.split(r"[\s,;:?!]", rest, maxsplit=1)[0]
@@ -60,7 +60,7 @@ def _is_part(part: str, name: str) -> bool:
     return len(part) > 1 and re.search(rf"(?<![^\W_]){re.escape(part)}", name, re.IGNORECASE) is not None
 
 
-def _longest_match(rest: str, names: dict[str, str]) -> str:
+def _match_longest(rest: str, names: dict[str, str]) -> str:
     for name in sorted(names, key=len, reverse=True):
         following = rest[len(name) : len(name) + 1]
         if rest[: len(name)].casefold() == name and not (following.isalnum() or following == "_"):

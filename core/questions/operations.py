@@ -114,7 +114,7 @@ _OF_PERIODS = re.compile(
 )
 
 
-STAND_IN = "berths"
+PLACEHOLDER = "berths"
 """A word that asks for nothing, to replace a label."""
 
 
@@ -124,7 +124,7 @@ def wanted_of(question: str, tables: Iterable[Table]) -> Wanted | None:
     for table in tables:
         for heading in (*table.rows, *table.columns):
             label = " ".join(heading.label.casefold().split())
-            if " " in label and label in bare and wanted(bare.replace(label, STAND_IN)) is None:
+            if " " in label and label in bare and wanted(bare.replace(label, PLACEHOLDER)) is None:
                 return None
     return wanted(question)
 

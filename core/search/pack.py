@@ -24,7 +24,7 @@ class Chosen:
 
     candidate: Candidate
     reason: Reason
-    beside: str = ""
+    neighbour_of: str = ""
     """Id of the chosen passage that this one is a neighbour of; empty for others."""
 
 
@@ -127,7 +127,7 @@ def to_evidence(chosen: Sequence[Chosen], documents: Mapping[str, Document]) -> 
     blocks = []
     for item in chosen:
         if item.reason is Reason.SEARCH:
-            near = [other for other in chosen if other.beside == item.candidate.passage.id]
+            near = [other for other in chosen if other.neighbour_of == item.candidate.passage.id]
             blocks.append(sorted([item, *near], key=_place))
     openings = [item for item in chosen if item.reason is Reason.OPENING]
     order = [item for block in [*blocks[0::2], openings, *reversed(blocks[1::2])] for item in block]

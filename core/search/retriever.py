@@ -99,12 +99,12 @@ class Retriever:
                 "reranked": tuple(reranked),
                 "packed": tuple(item.candidate for item in chosen if item.reason is Reason.SEARCH),
             },
-            left_out=tuple(dict.fromkeys([*(told for _, left in kept_by_look for told in left), *over])),
+            left_out=tuple(dict.fromkeys([*(note for _, left in kept_by_look for note in left), *over])),
             reranker=self._reranker.name,
             embedder=self._run_indexes.embedder,
             score_floor=floor,
             notes=tuple(dict.fromkeys(f"The question names {names[at]}." for one in found for at in one.named)),
-            notices=tuple(dict.fromkeys(told for one in found for told in one.notices)),
+            notices=tuple(dict.fromkeys(note for one in found for note in one.notices)),
             absent=tuple(found[0].rankings.absent) if len(found) == 1 else (),
         )
 
@@ -122,7 +122,7 @@ class Retriever:
         return _Look(
             rankings,
             fused,
-            sorted(settled([rated, *others]), key=_best_first),
+            sorted(merged([rated, *others]), key=_best_first),
             plan.document_ids or tuple(named),
             [identity for identity in named if identity not in ids],
             (*page_notices, *self._not_searched(rankings, searched)),
@@ -220,10 +220,10 @@ class Retriever:
         around: dict[str, list[Passage]] = {}
         for passage in (candidate.passage for candidate in kept if candidate.passage.id in places):
             place = places[passage.id]
-            beside = [*run[max(place - 1, 0) : place], *run[place + 1 : place + 2]]
+            adjacent = [*run[max(place - 1, 0) : place], *run[place + 1 : place + 2]]
             around[passage.id] = [
                 other
-                for other in beside
+                for other in adjacent
                 if other.document_id == passage.document_id and abs(other.page_index - passage.page_index) <= 1
             ]
         return around
@@ -268,7 +268,7 @@ def _named(affinity: Mapping[str, float]) -> list[str]:
     return sorted((i for i, score in affinity.items() if score >= DECISIVE_MATCH), key=lambda i: (-affinity[i], i))
 
 
-def settled(readings: Sequence[Sequence[Candidate]]) -> list[Candidate]:
+def merged(readings: Sequence[Sequence[Candidate]]) -> list[Candidate]:
     """Every candidate once: its relevance is half that of the reading it fits best, half the mean over all readings.
 
     Where a reading did not find it, it counts as the last of what that reading found.

@@ -67,7 +67,7 @@ class Pincite:
         delete_old_files(settings)
         self._checkpointer = open_checkpointer(settings.checkpoints_path)
         self.turns = Turns(self.database)
-        self.sessions = Sessions(self.database, stands=self.library.stands)
+        self.sessions = Sessions(self.database, is_on_page=self.library.is_on_page)
         self.collections = Collections(self.database)
         self.notes = NoteStore(self.database, self.library)
         self.indexes = Indexes(self.database, settings, make_embedder)

@@ -54,8 +54,8 @@ class Exports:
 
     def _as_reported(self, turn: Turn) -> Turn:
         """Return the turn with the current verdict of the answer that is shown."""
-        stands = self._verdicts.as_current(turn)
-        return replace(stands, verdict=self._verdicts.of_review(turn)) if turn.review else stands
+        current = self._verdicts.as_current(turn)
+        return replace(current, verdict=self._verdicts.of_review(turn)) if turn.review else current
 
     def of_turn(self, turn_id: str, form: ExportForm = ExportForm.BINDER) -> bytes:
         return self.of([self._turns.get(turn_id)], form)

@@ -72,11 +72,11 @@ class ModelLibrary:
     def _run(self, host: str, name: str) -> None:
         error = ""
 
-        def told(now: Fetched) -> None:
+        def report(now: Fetched) -> None:
             self._fetch = Fetch(name, now)
 
         try:
-            fetch_model(host, name, told, self._stop.is_set)
+            fetch_model(host, name, report, self._stop.is_set)
         except StoppedError:
             error = f"The download of {name} was stopped. The part received is kept; download it again to continue."
         except PinciteError as trouble:

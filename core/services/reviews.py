@@ -89,8 +89,8 @@ class Verdicts:
             return None, placed
         lost = {before.number for now, before in zip(located, citations, strict=True) if now is None}
         claims = tuple(self._today(claim, lost) for claim in verdict.claims)
-        gone = any(claim.status is not before.status for claim, before in zip(claims, verdict.claims, strict=True))
-        return replace(verdict, claims=claims, accepted=verdict.accepted and not gone), placed
+        changed = any(claim.status is not before.status for claim, before in zip(claims, verdict.claims, strict=True))
+        return replace(verdict, claims=claims, accepted=verdict.accepted and not changed), placed
 
     def _today(self, claim: Claim, lost: Set[int]) -> Claim:
         quotation = claim.quotation and self._library.located(claim.quotation)

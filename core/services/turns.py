@@ -155,7 +155,7 @@ class TurnRunner:
     ) -> str:
         """Ask a turn's question again in its place; a reviewed answer is not reused. Raises TurnError.
 
-        The older answer is kept as a version. ``question``: what is asked instead; empty for the same question.
+        The older answer is kept as a version. ``question``: the question to ask instead; empty for the same one.
         ``mode``: None for the same mode. ``everywhere``: search all documents, whichever the question names. ``alone``:
         ignore the conversation before it.
         """

@@ -67,7 +67,7 @@ class Chroma:
         """Return whether everything of this index is here."""
         return self._holds is not None and self._holds == (index_id, self._generation())
 
-    def nearest(self, index_id: int, vector: Vectors, limit: int) -> list[tuple[bytes, float]] | None:
+    def closest(self, index_id: int, vector: Vectors, limit: int) -> list[tuple[bytes, float]] | None:
         """Return (embedding key, cosine similarity), best first; None if the copy lags behind the index.
 
         There may be too few where the graph has islands, as hnswlib's may have.
@@ -78,7 +78,7 @@ class Chroma:
             if self._collection is None or not self.in_step(index_id):
                 return None  # it was thrown away meanwhile
             try:
-                return _nearest(self._collection, vector, limit)
+                return _query(self._collection, vector, limit)
             except ChromaError as error:
                 self._give_up(error)
                 return None
@@ -114,10 +114,10 @@ class Chroma:
             return False
         collection = self._opened(self._named(index_id))
         with _chroma():
-            held = set(collection.get(include=[])["ids"])
-            for part in _parts(sorted(held - wanted)):
+            stored = set(collection.get(include=[])["ids"])
+            for part in _parts(sorted(stored - wanted)):
                 collection.delete(ids=part)
-            missing = sorted(wanted - held)
+            missing = sorted(wanted - stored)
             for part in _parts(missing[:MAX_CONCURRENT]):
                 if stopped():
                     return False
@@ -166,7 +166,7 @@ def _client() -> "ClientAPI":
     return chromadb.EphemeralClient(settings=Settings(anonymized_telemetry=False))
 
 
-def _nearest(collection: "Collection", vector: Vectors, limit: int) -> list[tuple[bytes, float]]:
+def _query(collection: "Collection", vector: Vectors, limit: int) -> list[tuple[bytes, float]]:
     from chromadb.errors import InternalError
 
     with _chroma():

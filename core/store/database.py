@@ -99,7 +99,7 @@ def _storage_errors() -> Iterator[None]:
         ) from error
 
 
-class _Held:
+class _ThreadConnection:
     """One thread's connection: what ``threading.local`` lets go of at the thread's end is closed."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -118,7 +118,7 @@ class Database:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._local = threading.local()
-        self._held = weakref.WeakSet[_Held]()
+        self._connections = weakref.WeakSet[_ThreadConnection]()
         self._lock = threading.Lock()
         with self._usable():
             self._prepare()
@@ -126,14 +126,14 @@ class Database:
     @property
     def connection(self) -> sqlite3.Connection:
         """This thread's connection, in autocommit mode; rows are ``sqlite3.Row``."""
-        held: _Held | None = getattr(self._local, "held", None)
-        if held is not None:
-            return held.connection
+        own: _ThreadConnection | None = getattr(self._local, "own", None)
+        if own is not None:
+            return own.connection
         connection = self._connect()
         connection.row_factory = sqlite3.Row
-        self._local.held = held = _Held(connection)
+        self._local.own = own = _ThreadConnection(connection)
         with self._lock:
-            self._held.add(held)
+            self._connections.add(own)
         return connection
 
     def _connect(self) -> sqlite3.Connection:
@@ -177,8 +177,8 @@ class Database:
         """Close every thread's connection, and leave no deleted text in the write-ahead log."""
         self._leave_no_log()
         with self._lock:
-            for held in list(self._held):
-                held.connection.close()
+            for own in list(self._connections):
+                own.connection.close()
         self._local = threading.local()
 
     def _leave_no_log(self) -> None:

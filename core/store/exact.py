@@ -17,7 +17,7 @@ MATRIX_BYTES = 128 * 2**20
 """Memory for the vectors of the documents that were searched last."""
 
 Ranking = list[tuple[str, float]]
-Nearest = Callable[[Vectors, int], list[tuple[bytes, float]] | None]
+FindClosest = Callable[[Vectors, int], list[tuple[bytes, float]] | None]
 """Function that returns the approximately nearest vectors, by embedding key; None if it lacks the library as it is."""
 
 
@@ -56,10 +56,10 @@ class NoMeaning:
 class MeaningIndex:
     """The vectors of one embedder, searched exactly; over everything also approximately, if the result is the same."""
 
-    def __init__(self, database: Database, stamp: IndexStamp, nearest: Nearest = lambda vector, limit: None) -> None:
+    def __init__(self, database: Database, stamp: IndexStamp, find: FindClosest = lambda vector, limit: None) -> None:
         self.stamp = stamp
         self._database = database
-        self._nearest = nearest
+        self._closest = find
         self._matrices: OrderedDict[str, _Matrix] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -87,13 +87,13 @@ class MeaningIndex:
     def _approximate(self, vector: Vectors, document_ids: frozenset[str], limit: int) -> Ranking | None:
         """Take from the nearest of all what lies in the scope; None when that is too little of them."""
         for wanted in (4 * limit, 32 * limit) if document_ids else (limit,):
-            nearest = self._nearest(vector, wanted)
-            if nearest is None:
+            closest = self._closest(vector, wanted)
+            if closest is None:
                 return None
-            similarity = dict(nearest)
+            similarity = dict(closest)
             rows = self._database.connection.execute(
                 f"""SELECT id, document_id, embedding_key FROM passages
-                    WHERE embedding_key IN ({",".join("?" * len(nearest))}) ORDER BY number""",
+                    WHERE embedding_key IN ({",".join("?" * len(closest))}) ORDER BY number""",
                 tuple(similarity),
             )
             found = [

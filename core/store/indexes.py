@@ -324,7 +324,7 @@ class Indexes:
         with self._lock:
             if index.id not in self._opened:
                 self._opened[index.id] = MeaningIndex(
-                    self._database, built, lambda vector, limit: self._chroma.nearest(index.id, vector, limit)
+                    self._database, built, lambda vector, limit: self._chroma.closest(index.id, vector, limit)
                 )
             return embedder, self._opened[index.id]
 

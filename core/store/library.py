@@ -254,7 +254,7 @@ class Library:
             return None  # several places match, and nothing shows which it was
         return replace(citation, start=found[0].start(), end=found[0].end(), quotation=found[0].group())
 
-    def stands(self, citation: Citation) -> bool:
+    def is_on_page(self, citation: Citation) -> bool:
         """Return whether the quoted words are still on their page."""
         return self.located(citation) is not None
 

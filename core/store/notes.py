@@ -28,11 +28,11 @@ class NoteStore:
         ).fetchall()
         read = [(row, readable(Citation, row["citation"])) for row in rows]
         pins = [(Pin(row["id"], citation, row["pinned_at"]), row["removed"]) for row, citation in read if citation]
-        removed = [pin for pin, gone in pins if gone]
+        removed = [pin for pin, is_removed in pins if is_removed]
         text = self._database.connection.execute(
             "SELECT text FROM notes WHERE session_id = ?", (session_id,)
         ).fetchone()
-        kept = tuple(pin for pin, gone in pins if not gone)
+        kept = tuple(pin for pin, is_removed in pins if not is_removed)
         return Notes(text["text"] if text else "", kept, removed[-1] if removed else None)
 
     def pin(self, session_id: str, citations: Sequence[Citation]) -> None:
@@ -60,10 +60,10 @@ class NoteStore:
 
     def unpin(self, session_id: str, *pin_ids: int) -> None:
         """Take these away; until others are taken away they can be brought back."""
-        gone = [(session_id, pin_id) for pin_id in pin_ids]
+        removed = [(session_id, pin_id) for pin_id in pin_ids]
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM pins WHERE session_id = ? AND removed = 1", (session_id,))
-            connection.executemany("UPDATE pins SET removed = 1 WHERE session_id = ? AND id = ?", gone)
+            connection.executemany("UPDATE pins SET removed = 1 WHERE session_id = ? AND id = ?", removed)
 
     def bring_back(self, session_id: str) -> None:
         with self._database.transaction() as connection:
@@ -83,7 +83,7 @@ class NoteStore:
         title = self._database.connection.execute("SELECT title FROM sessions WHERE id = ?", (session_id,)).fetchone()
         cited = (replace(pin.citation, number=number) for number, pin in enumerate(notes.pins, start=1))
         parts = [f"# Notes: {escape(title['title'] if title else '')}", notes.text.strip(),
-                 "\n".join(citation_line(citation, self._library.stands(citation)) for citation in cited)]  # fmt: skip
+                 "\n".join(citation_line(one, self._library.is_on_page(one)) for one in cited)]  # fmt: skip
         return shown("\n\n".join(part for part in parts if part) + "\n", lines=True)
 
 

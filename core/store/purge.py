@@ -93,11 +93,11 @@ def _forget_conversation(connection: sqlite3.Connection, found: Purge) -> None:
     """
     turns = f"({', '.join('?' * len(found.turn_ids))})"
     rows = connection.execute(f"SELECT session_id, position, body FROM turns WHERE id IN {turns}", found.turn_ids)
-    gone: dict[str, tuple[int, set[str]]] = {}
+    deleted: dict[str, tuple[int, set[str]]] = {}
     for row in rows.fetchall():
-        first, spoken = gone.get(row["session_id"], (row["position"], set()))
-        gone[row["session_id"]] = (min(first, row["position"]), spoken | _words_of(_read(row["body"])))
-    for session_id, (first, spoken) in gone.items():
+        first, spoken = deleted.get(row["session_id"], (row["position"], set()))
+        deleted[row["session_id"]] = (min(first, row["position"]), spoken | _words_of(_read(row["body"])))
+    for session_id, (first, spoken) in deleted.items():
         later = connection.execute(
             f"SELECT id, body FROM turns WHERE session_id = ? AND position > ? AND id NOT IN {turns}",
             (session_id, first, *found.turn_ids),
@@ -111,8 +111,8 @@ def _forget_conversation(connection: sqlite3.Connection, found: Purge) -> None:
                 "SELECT rowid, body FROM trace_steps WHERE turn_id = ?", (turn["id"],)
             ).fetchall()
             for step in steps:
-                told = _read(step["body"])
-                if (left := _step_without(strange, told)) != told:
+                record = _read(step["body"])
+                if (left := _step_without(strange, record)) != record:
                     values = (_written(left), step["rowid"])
                     connection.execute("UPDATE trace_steps SET body = ? WHERE rowid = ?", values)
 
@@ -143,26 +143,28 @@ def _texts_in(value: Any) -> Iterator[str]:
             yield from _texts_in(one)
 
 
-def _says(strange: set[str], value: Any) -> bool:
+def _mentions(strange: set[str], value: Any) -> bool:
     return any(not strange.isdisjoint(map(str.casefold, words(text))) for text in _texts_in(value))
 
 
 def _turn_without(strange: set[str], body: dict[str, Any]) -> dict[str, Any]:
     kept = dict(body)
     for name in ("notices", "reasons", "attempts"):
-        kept[name] = [one for one in body.get(name, []) if not _says(strange, one)]
+        kept[name] = [one for one in body.get(name, []) if not _mentions(strange, one)]
     for name in ("thoughts", "question_back"):
-        kept[name] = "" if _says(strange, body.get(name, "")) else body.get(name, "")
-    if _says(strange, body.get("asked", "")):
+        kept[name] = "" if _mentions(strange, body.get(name, "")) else body.get(name, "")
+    if _mentions(strange, body.get("asked", "")):
         kept["asked"] = body.get("question", "")
     plan, verdict = body.get("plan"), body.get("verdict")
-    if isinstance(plan, dict) and _says(strange, plan):
+    if isinstance(plan, dict) and _mentions(strange, plan):
         asked = str(plan.get("question", ""))
         kept["plan"] = {"question": asked, "standalone_question": asked, "sub_queries": [], "notes": [DELETED]}
         kept["plan"]["document_ids"] = plan.get("document_ids", [])
     if isinstance(verdict, dict):
-        told = {name: [one for one in verdict.get(name, []) if not _says(strange, one)] for name in ("reasons", "gaps")}
-        kept["verdict"] = verdict | told
+        lists = {
+            name: [one for one in verdict.get(name, []) if not _mentions(strange, one)] for name in ("reasons", "gaps")
+        }
+        kept["verdict"] = verdict | lists
     return {name: value for name, value in kept.items() if name in body}
 
 
@@ -171,7 +173,7 @@ def _step_without(strange: set[str], step: dict[str, Any]) -> dict[str, Any]:
     kept = dict(step)
     for name in ("read", "decided", "returned"):
         if isinstance(notes := step.get(name), dict):
-            kept[name] = {key: DELETED if _says(strange, value) else value for key, value in notes.items()}
+            kept[name] = {key: DELETED if _mentions(strange, value) else value for key, value in notes.items()}
     return kept
 
 
@@ -205,7 +207,7 @@ def _leans(body: str, spoken: set[str]) -> bool:
     turn = _read(body)
     plan = turn.get("plan")
     strange = spoken - _words_of({"question": turn.get("question"), "evidence": turn.get("evidence")}) - FUNCTION_WORDS
-    return isinstance(plan, dict) and bool(plan.get("carried")) and _says(strange, turn.get("answer", ""))
+    return isinstance(plan, dict) and bool(plan.get("carried")) and _mentions(strange, turn.get("answer", ""))
 
 
 def _quotes(body: str, document_id: str) -> bool:

@@ -46,7 +46,7 @@ class Recall:
             self._make(embedder, stamp)
         except (ModelUnavailableError, IndexMismatchError):
             return []
-        return [one for id_ in self._nearest(asked, stamp, collection_id)[:most] if (one := self._sessions.find(id_))]
+        return [one for id_ in self._closest(asked, stamp, collection_id)[:most] if (one := self._sessions.find(id_))]
 
     def _make(self, embedder: Embedder, stamp: IndexStamp) -> None:
         """Make vectors that are missing, but keep none of a turn that is deleted meanwhile."""
@@ -67,7 +67,7 @@ class Recall:
                 vectors,
             )
 
-    def _nearest(self, vector: Vectors, stamp: IndexStamp, collection_id: str | None) -> list[str]:
+    def _closest(self, vector: Vectors, stamp: IndexStamp, collection_id: str | None) -> list[str]:
         """The ids of sessions with a turn near in meaning, nearest first, down to midway from the best to the mean."""
         rows = self._database.connection.execute(
             "SELECT session_id, vector FROM turn_vectors JOIN turns ON turns.id = turn_id "

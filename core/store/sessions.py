@@ -32,9 +32,9 @@ class Sessions:
     The callable passed to the constructor returns whether the words of a citation are still on their page.
     """
 
-    def __init__(self, database: Database, *, stands: Callable[[Citation], bool] = lambda citation: True) -> None:
+    def __init__(self, database: Database, *, is_on_page: Callable[[Citation], bool] = lambda citation: True) -> None:
         self._database = database
-        self._stands = stands
+        self._is_on_page = is_on_page
 
     def create(self, title: str = NEW_TITLE, document_ids: Sequence[str] = (), *, collection_id: str = "") -> Session:
         moment, name = now(), storable(title).strip() or NEW_TITLE
@@ -120,7 +120,7 @@ class Sessions:
             f"Exported from Pincite. Session started {session.created_at[:16].replace('T', ' ')} UTC.",
         ]
         for turn in Turns(self._database).conversation(session_id):
-            parts += _turn_markdown(turn, self._stands)
+            parts += _turn_markdown(turn, self._is_on_page)
         return shown("\n\n".join(parts) + "\n", lines=True)
 
     def _set(self, session_id: str, column: str, value: str) -> None:
@@ -134,7 +134,7 @@ def title_of(question: str) -> str:
     return title if len(title) <= MAX_TITLE_LENGTH else title[: MAX_TITLE_LENGTH - 1].rsplit(" ", 1)[0] + "…"
 
 
-def _turn_markdown(turn: Turn, stands: Callable[[Citation], bool]) -> list[str]:
+def _turn_markdown(turn: Turn, is_on_page: Callable[[Citation], bool]) -> list[str]:
     review = turn.review if turn.status is TurnStatus.REVIEWED else None
     said, citations = (review.parts, review.citations) if review else (turn.parts, turn.citations)
     text = _answer_markdown(said) or f"*{in_words(turn.status).capitalize()}.* {escape(turn.error)}".strip()
@@ -148,7 +148,7 @@ def _turn_markdown(turn: Turn, stands: Callable[[Citation], bool]) -> list[str]:
         check = escape(shown.warning) if shown.tier is Tier.CHECK else ""
         parts += [f"*{' '.join(filter(None, [sure, check]))}*"] if sure or check else []
     if citations:
-        parts.append("\n".join(citation_line(citation, stands(citation)) for citation in citations))
+        parts.append("\n".join(citation_line(citation, is_on_page(citation)) for citation in citations))
     return parts
 
 
@@ -176,13 +176,13 @@ def _name(text: str) -> str:
     return escape(flat) if plain else verbatim(flat, always=True)
 
 
-def citation_line(citation: Citation, stands: bool) -> str:
+def citation_line(citation: Citation, on_page: bool) -> str:
     position = (
         "" if citation.page_label == str(citation.page_index + 1) else f" (page {citation.page_index + 1} of the file)"
     )
-    gone = "" if stands else " (source removed)"
+    note = "" if on_page else " (source removed)"
     return (
-        f"- [{citation.number}] {_name(citation.document_name)}, page {_name(citation.page_label)}{position}{gone}: "
+        f"- [{citation.number}] {_name(citation.document_name)}, page {_name(citation.page_label)}{position}{note}: "
         f"“{verbatim(citation.quotation)}”"
     )
 

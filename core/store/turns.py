@@ -123,7 +123,7 @@ class Turns:
         """Raises TurnError when there is no such turn."""
         found = self._read("id = ?", (turn_id,))
         if not found:
-            raise _gone()
+            raise _missing()
         return found[0]
 
     def of_session(self, session_id: str) -> list[Turn]:
@@ -170,7 +170,7 @@ class Turns:
         if not found:
             with self._lock:
                 self._read_before.pop(turn_id, None)
-            raise _gone()
+            raise _missing()
         if not connection.in_transaction:  # what is not committed may never have been
             with self._lock:
                 self._read_before[turn_id] = version, found[0]
@@ -244,14 +244,14 @@ class Turns:
         """Mark turns as ``interrupted`` if their process is gone or they are ``lost``; return their ids."""
         with self._database.transaction() as connection:
             rows = connection.execute("SELECT id, worker FROM turns WHERE status = ?", (TurnStatus.RUNNING,)).fetchall()
-            gone = [row["id"] for row in rows if row["id"] in lost or not is_alive(row["worker"])]
-            for turn in self._read(f"id IN ({', '.join('?' * len(gone))})", gone) if gone else ():
+            interrupted = [row["id"] for row in rows if row["id"] in lost or not is_alive(row["worker"])]
+            for turn in self._read(f"id IN ({', '.join('?' * len(interrupted))})", interrupted) if interrupted else ():
                 if turn.status is TurnStatus.UNREADABLE:
                     connection.execute("UPDATE turns SET status = ? WHERE id = ?", (turn.status, turn.id))
                     continue
                 message = "Pincite was closed while it worked on this answer. Continue it, or run the question again."
                 self.save(replace(turn, status=TurnStatus.INTERRUPTED, error=message, finished_at=now()))
-        return gone
+        return interrupted
 
     def _read(self, condition: str, values: Sequence[object], *, trace: bool = True) -> list[Turn]:
         connection = self._database.connection
@@ -340,7 +340,7 @@ def _exchange(row: sqlite3.Row, parts: Sequence[AnswerPart]) -> Exchange:
     )
 
 
-def _gone() -> TurnError:
+def _missing() -> TurnError:
     return TurnError("This answer is no longer stored.", hint="Its session may have been deleted.")
 
 

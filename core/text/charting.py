@@ -37,29 +37,29 @@ def _specification(figures: Sequence[Figure], title: str, names: Sequence[str]) 
     """Periods run from left to right in their order, the rows of a column downwards as they are printed."""
     import altair  # takes long to import, and few answers are drawn
 
-    of_a_row = len({figure.label for figure in figures}) == 1
-    rows = sorted(zip(names, figures, strict=True), key=lambda row: _when(row[0]) if of_a_row else ())
+    single_row = len({figure.label for figure in figures}) == 1
+    rows = sorted(zip(names, figures, strict=True), key=lambda row: _when(row[0]) if single_row else ())
     values = [
         {"Of": name, "Value": float(figure.value), "Printed": with_measure(figure), "Page": figure.page_index + 1}
         for name, figure in rows
     ]
     first = figures[0]
     measure = " ".join(filter(None, [first.unit, SCALES.get(first.scale, "")]))
-    bars = not of_a_row or len(values) <= MAX_BARS
+    bars = not single_row or len(values) <= MAX_BARS
     along = {"field": "Of", "type": "ordinal", "sort": None, "title": None}
     axis = {"title": measure or None, "format": ",~f", "tickCount": _TICKS}
     amount = {"field": "Value", "type": "quantitative", "axis": axis, "scale": {"zero": bars}}
-    mark = {"type": "bar", "cornerRadiusEnd": 3, **({"size": 40} if of_a_row else {})}
+    mark = {"type": "bar", "cornerRadiusEnd": 3, **({"size": 40} if single_row else {})}
     return {
         "$schema": altair.SCHEMA_URL,
         "title": title,
-        "height": _HEIGHT if of_a_row else {"step": _STEP},
+        "height": _HEIGHT if single_row else {"step": _STEP},
         "data": {"values": values},
         "mark": mark if bars else {"type": "line", "point": True},
         "encoding": {
-            **({"x": {**along, "axis": {"labelAngle": 0}}, "y": amount} if of_a_row else {"y": along, "x": amount}),
+            **({"x": {**along, "axis": {"labelAngle": 0}}, "y": amount} if single_row else {"y": along, "x": amount}),
             "tooltip": [
-                {"field": "Of", "type": "nominal", "title": "Period" if of_a_row else "Row"},
+                {"field": "Of", "type": "nominal", "title": "Period" if single_row else "Row"},
                 *({"field": name, "type": "nominal"} for name in ("Printed", "Page")),
             ],
         },

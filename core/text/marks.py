@@ -131,12 +131,12 @@ class _Evidence:
         gap, next_gap = " " * line_before[-1:].isspace(), " " * line_after[:1].isspace()
         before, after = line_before.split()[-2:], line_after.split()[:3]
         if not before:
-            return bool(after) and self._stands(bracket + next_gap + " ".join(after))
-        if self._stands(" ".join(before) + gap + bracket):
+            return bool(after) and self._occurs(bracket + next_gap + " ".join(after))
+        if self._occurs(" ".join(before) + gap + bracket):
             return True
-        return bool(after) and self._stands(before[-1] + gap + bracket + next_gap + after[0])
+        return bool(after) and self._occurs(before[-1] + gap + bracket + next_gap + after[0])
 
-    def _stands(self, words: str) -> bool:
+    def _occurs(self, words: str) -> bool:
         if words not in self._known:  # a text of thousands of markers has few surroundings
             self._known[words] = any(source.locate(words) for source in self._normalized)
         return self._known[words]

@@ -46,11 +46,11 @@ _READER = (
 )
 """What may read a page in a person's stead; where it is to speak, it is spoken to."""
 _EACH = r"(?:any |all |every |the )?"
-_SAYS = r"(?:say|claim|state|conclude|respond|answer|reply|tell|output|assert|repeat|confirm)s?\b"
+_STATE = r"(?:say|claim|state|conclude|respond|answer|reply|tell|output|assert|repeat|confirm)s?\b"
 _MUST = r"(?:should|must|shall|has to|have to|(?:is|are) (?:asked|required|instructed|told|ordered|obliged) to)"
 _OURS = r"(?:answer|claim|response|citation|draft|reply|sentence|document)s?"
 _GOOD = r"(?:supported|correct|true|right|approved|relevant|complete|verified|accepted|10|ten|positive|excellent)"
-_SAID = r"[\"“«‘'][^\"”»’'\n]{2,120}[\"”»’']"
+_QUOTED = r"[\"“«‘'][^\"”»’'\n]{2,120}[\"”»’']"
 _ORDERS = (
     rf"{_CLAUSE}(?:ignore|disregard|forget|override|bypass|skip) {_OLD}{_RULES}",
     rf"{_CLAUSE}(?:ignore|disregard|forget|override) (?:everything|all|anything) "
@@ -65,14 +65,14 @@ _ORDERS = (
     rf"{_CLAUSE}(?:dear |hey |hello )?(?:{_MACHINE}|assistant)s?(?:[,:] ?| ?[,:])"
     r"(?:you |please |kindly |ignore |answer |say |reply |respond |do |mark |rate )",
     rf"{_CLAUSE}(?:always )?(?:answer|reply|respond|output)(?: only| just| always)?(?: with| that| as)? "
-    rf"(?:only |exactly |nothing but |the (?:word|words|sentence|following) )?{_SAID}",
-    rf"{_CLAUSE}(?:always (?:say|write)|(?:say|write|print|state|return) (?:only|just|exactly|nothing but)) {_SAID}",
+    rf"(?:only |exactly |nothing but |the (?:word|words|sentence|following) )?{_QUOTED}",
+    rf"{_CLAUSE}(?:always (?:say|write)|(?:say|write|print|state|return) (?:only|just|exactly|nothing but)) {_QUOTED}",
     rf"{_CLAUSE}(?:do not|don't|never) (?:mention|reveal|tell|show|disclose|say)(?: \w{{1,12}}){{0,3}} "
     r"(?:this|these|the) (?:instructions?|prompt|notice|message|text|line)",
     rf"{_CLAUSE}(?:mark|rate|grade|judge|score|classify|treat|approve|accept|flag|report) "
     rf"(?:this|the|every|all|each|your|any) {_OURS}(?: \w{{1,12}}){{0,2}} (?:as )?{_GOOD}\b",
-    rf"\b{_READER}s? (?:\w{{1,15}} ){{0,4}}?{_MUST} (?:always |only |simply |just )?{_SAYS}",
-    rf"\b(?:mandatory|required|necessary|requested) (?:for|of) {_EACH}{_READER}s? to (?:always |only )?{_SAYS}",
+    rf"\b{_READER}s? (?:\w{{1,15}} ){{0,4}}?{_MUST} (?:always |only |simply |just )?{_STATE}",
+    rf"\b(?:mandatory|required|necessary|requested) (?:for|of) {_EACH}{_READER}s? to (?:always |only )?{_STATE}",
     r"\b(?:correct|right|acceptable|expected|required|only|valid) (?:output|answer|response|reply|conclusion) "
     rf"(?:of|from|by|for) {_EACH}{_READER}",
     rf"{_CLAUSE}(?:for|to) {_EACH}(?:\w{{1,12}} ){{0,2}}{_READER}s? ?:",

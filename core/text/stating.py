@@ -239,9 +239,9 @@ def _plain(node: ast.expr, numbers: Mapping[str, str]) -> tuple[str, int]:
             return f"{_plain(left, numbers)[0]} {sign} {_plain(right, numbers)[0]}", _WEAK
         case ast.BinOp(left, between, right):
             _, sign, hold = _OPERATIONS[type(between)]
-            return f"{_held(_plain(left, numbers), hold)} {sign} {_held(_plain(right, numbers), hold + 1)}", hold
+            return f"{_grouped(_plain(left, numbers), hold)} {sign} {_grouped(_plain(right, numbers), hold + 1)}", hold
         case ast.UnaryOp(ast.USub(), operand):
-            return f"-{_held(_plain(operand, numbers), _STRONG)}", _WEAK
+            return f"-{_grouped(_plain(operand, numbers), _STRONG)}", _WEAK
         case ast.Call(ast.Name("abs"), [operand], []):
             return f"|{_plain(operand, numbers)[0]}|", _STRONG
     return _number(node, numbers)
@@ -257,9 +257,9 @@ def _tex(node: ast.expr, numbers: Mapping[str, str]) -> tuple[str, int]:
         case ast.BinOp(left, between, right):
             _, sign, hold = _OPERATIONS[type(between)]
             sign = sign.replace("*", r"\times")
-            return f"{_held(_tex(left, numbers), hold)} {sign} {_held(_tex(right, numbers), hold + 1)}", hold
+            return f"{_grouped(_tex(left, numbers), hold)} {sign} {_grouped(_tex(right, numbers), hold + 1)}", hold
         case ast.UnaryOp(ast.USub(), operand):
-            return f"-{_held(_tex(operand, numbers), _STRONG)}", _WEAK
+            return f"-{_grouped(_tex(operand, numbers), _STRONG)}", _WEAK
         case ast.Call(ast.Name("abs"), [operand], []):
             return rf"\left|{_tex(operand, numbers)[0]}\right|", _STRONG
     return _number(node, numbers)
@@ -271,5 +271,5 @@ def _number(node: ast.expr, numbers: Mapping[str, str]) -> tuple[str, int]:
     return text, _WEAK if text.startswith("-") else _STRONG
 
 
-def _held(text: tuple[str, int], hold: int) -> str:
+def _grouped(text: tuple[str, int], hold: int) -> str:
     return f"({text[0]})" if text[1] < hold else text[0]

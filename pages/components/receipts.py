@@ -14,7 +14,7 @@ from pincite.pages.components.words import count, escape, in_words, page_name, s
 
 _OUTSIDE = "Text outside the page"
 _BEYOND = frozenset({HiddenReason.OUTSIDE, HiddenReason.CLIPPED})
-"""Reasons that printers' marks and cropped pages give, and that say nothing of a wish to hide."""
+"""Reasons that printers' marks and cropped pages give; they do not indicate an intent to hide text."""
 _GROUPS = {
     "Hidden text": (frozenset(HiddenReason) - SEEN - _BEYOND, "visibility_off", HIDDEN),
     _OUTSIDE: (_BEYOND, "crop", HIDDEN),

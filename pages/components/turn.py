@@ -56,7 +56,7 @@ WORTH_TELLING_SECONDS = 10
 
 
 def draw_question(app: Pincite, turn: Turn, document_names: dict[str, str], *, scope: bool = True) -> None:
-    """``scope``: say which documents were chosen for it."""
+    """``scope``: show which documents were chosen for it."""
     with st.chat_message("user", avatar=":material/person:"):
         with row(vertical_alignment="top"):
             st.markdown(escape_lines(turn.question), width="stretch")

@@ -278,7 +278,7 @@ LETTER = (
 def test_lines_below_last_sentence_in_letter_are_its_signatories() -> None:
     best = select("Who signed the letter?", [_item(LETTER)]).scored[0]
     assert best.answer and LETTER[best.answer.start : best.answer.end].startswith("Perpetua Quince")
-    assert LETTER[best.unit.start : best.unit.end] == best.unit.quoted, "the words as they stand"
+    assert LETTER[best.unit.start : best.unit.end] == best.unit.quoted, "the words unchanged"
 
 
 def test_they_answer_nothing_else() -> None:
@@ -364,7 +364,7 @@ def test_a_heading_is_no_answer_to_rely_on() -> None:
     assert answers_with_heading(title)
     assert not answers_with_heading(replace(found, answer=Span(contract.index("Brightpane"), len(contract) - 1)))
     invoice = select("What is the total?", [_item("Total: 1,038.00 pounds\nPayable within fourteen days.")]).scored[0]
-    assert not answers_with_heading(replace(invoice, answer=Span(7, 22))), "the line says what it is"
+    assert not answers_with_heading(replace(invoice, answer=Span(7, 22))), "the line states what it is"
     prices = select("Which laundry is cheaper?", [_item("Laundry West: price list\nPrices are in pounds.")]).scored[0]
     assert answers_with_heading(replace(prices, answer=Span(0, len("Laundry West")))), "what is listed is no answer"
     table = select("What were sales by region?", [_item("Sales by region, 2024\nRegion\tSales\nNorth\t12")]).scored

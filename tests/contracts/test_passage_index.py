@@ -73,7 +73,7 @@ class Shelf:
 def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shelf]:
     database = Database(tmp_path / "pincite.db")
     chroma = Chroma(database)
-    index = MeaningIndex(database, STAMP, lambda vector, limit: chroma.nearest(1, vector, limit))
+    index = MeaningIndex(database, STAMP, lambda vector, limit: chroma.closest(1, vector, limit))
     yield Shelf(database, chroma, index, request.param == "approximate")
     chroma.forget()
     database.close()
@@ -89,8 +89,8 @@ def test_closest_passage_comes_first_with_its_cosine(shelf: Shelf) -> None:
         assert [name for name, _ in found] == [f"{ONE}:{number}:0" for number in expected]
         assert [score for _, score in found] == pytest.approx(sorted(vectors @ vectors[7])[:-6:-1], abs=1e-4)
     if shelf.in_chroma:
-        assert shelf.chroma.nearest(1, vectors[7], 5) is not None
-        assert shelf.chroma.nearest(2, vectors[7], 5) is None, "another index is not here"
+        assert shelf.chroma.closest(1, vectors[7], 5) is not None
+        assert shelf.chroma.closest(2, vectors[7], 5) is None, "another index is not here"
 
 
 def test_search_stays_within_the_documents_asked_for(shelf: Shelf) -> None:

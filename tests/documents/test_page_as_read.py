@@ -200,8 +200,8 @@ def test_checkbox_state_is_shown_in_the_line_with_its_label(tmp_path: Path, tick
         sheet.y -= 10
     lines = [" ".join(line.split()) for line in sheet.read(tmp_path).text.splitlines()]
     for number, on in enumerate(ticked):
-        told = (f"The boat has sail {number}", "[ticked]" if on else "[unticked]")
-        assert " ".join(reversed(told) if before else told) in lines
+        expected = (f"The boat has sail {number}", "[ticked]" if on else "[unticked]")
+        assert " ".join(reversed(expected) if before else expected) in lines
 
 
 @pytest.mark.parametrize(("flags", "found"), [(4, True), (2, False), (32, False)])
@@ -271,16 +271,16 @@ PARAGRAPHS = (
 
 @FEW
 @given(st.permutations(PARAGRAPHS))
-def test_three_columns_drawn_row_by_row_are_read_one_after_the_other(tmp_path: Path, told: list[str]) -> None:
+def test_three_columns_drawn_row_by_row_are_read_one_after_the_other(tmp_path: Path, paragraphs: list[str]) -> None:
     sheet = Sheet()
-    columns = [simpleSplit(text, "Helvetica", 9, 150) for text in told]
+    columns = [simpleSplit(text, "Helvetica", 9, 150) for text in paragraphs]
     for row in range(max(map(len, columns))):
         sheet.y -= LEADING
         for number, column in enumerate(columns):
             if row < len(column):
                 sheet.more(column[row], 40 + 175 * number, size=9)
     text = sheet.read(tmp_path).text
-    assert [text.index(one) for one in told] == sorted(text.index(one) for one in told)
+    assert [text.index(one) for one in paragraphs] == sorted(text.index(one) for one in paragraphs)
 
 
 def test_columns_with_slightly_uneven_line_starts_are_read_one_after_the_other(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_a_changed_character_map_is_seen_through(reader: ProcessReader, tmp_path
     for made in changed_maps(3):
         seen = seen_in(made, reader, tmp_path)
         assert seen.likeness is Likeness.DIFFERS
-        assert made.shown.split("EUR ")[1][:3] in seen.recognised, "what a reader sees is told"
+        assert made.shown.split("EUR ")[1][:3] in seen.recognised, "what a reader sees is reported"
 
 
 def test_what_a_page_shows_agrees_whichever_way_it_is_turned(reader: ProcessReader, tmp_path: Path) -> None:

@@ -24,12 +24,12 @@ def test_a_scanned_page_is_recognised_with_places(reader: ProcessReader, tmp_pat
 
 def test_a_page_is_recognised_after_lines_of_another_were_read_back(reader: ProcessReader, tmp_path: Path) -> None:
     """RapidOCR keeps the options of a call: after one without line detection, it found no lines on any later page."""
-    path, told = tmp_path / "scan.pdf", tmp_path / "told.pdf"
+    path, other = tmp_path / "scan.pdf", tmp_path / "other.pdf"
     path.write_bytes(pdfs.scanned(TEXT))
-    told.write_bytes(pdfs.prose(["The penalty is 1.5 percent."]))
-    page = next(reader.read(told, [0]))
+    other.write_bytes(pdfs.prose(["The penalty is 1.5 percent."]))
+    page = next(reader.read(other, [0]))
     first, last = page.words[0].box, page.words[-1].box
-    assert reader.lines(told, 0, [[first.left, first.top, last.right, last.bottom, 0]]) == [page.text]
+    assert reader.lines(other, 0, [[first.left, first.top, last.right, last.bottom, 0]]) == [page.text]
     assert next(reader.recognise(path, [0])).text == TEXT
 
 

@@ -124,7 +124,7 @@ def test_one_row_of_several_years_reports_is_compared_and_never_surely() -> None
     stated = computed(question, reports, kin=kin).stated
     assert stated is not None and stated.text.endswith("2020 to 2021: 12.22%") and stated.probability <= UNWEIGHED
     assert {figure.document_id for figure in stated.figures} == {"a", "b"}
-    assert computed(question, reports).stated is None, "nothing says that these are of one harbour"
+    assert computed(question, reports).stated is None, "nothing shows that these are of one harbour"
     other = _report("c", "2021", "900")
     assert computed(question, [*reports, other], kin=kin).stated is None, "nor which of two is meant"
     quarter = _report("a", "Q1 2020", "300")

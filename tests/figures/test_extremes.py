@@ -101,5 +101,5 @@ def test_a_column_is_summed_over_all_its_pages_where_a_question_names_it_and_no_
     summed = column_sum("How many visits did all the pools have together?", [pools], 0.5)
     assert summed and summed.text == "Sum of 3 rows, Visits: 15", "every pool is a pool"
     assert column_sum("How many visits did the lidos have together?", [pools], 0.5) is None
-    assert column_sum("What do all tunnels earn together?", [TOLLS], 0.5) is None, "of which column is not said"
+    assert column_sum("What do all tunnels earn together?", [TOLLS], 0.5) is None, "the question names no column"
     assert column_sum("What are the tolls together?", [TOLLS, replace(MORE, document_id="b")], 0.5) is None

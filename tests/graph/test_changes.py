@@ -93,7 +93,7 @@ def test_the_newer_version_answers_and_the_older_is_quoted_behind_it(world: Any)
     assert "which clubhouse-rules-v2.0.pdf replaces" in turn.answer and turn.answer.index("23:30") < turn.answer.index(
         "22:00"
     )
-    assert not turn.notices, "it is said in the answer"
+    assert not turn.notices, "the answer states it"
 
 
 def test_who_names_the_older_version_is_answered_from_it(world: Any) -> None:

@@ -27,7 +27,7 @@ HABITS = {
     "footnotes": f"{SENTENCE}[^1]\n\n[^1]: Service contract.pdf, page 1",
     "raised figures": f"{SENTENCE}¹",
     "foreign brackets": f"{SENTENCE} 【1†source】",
-    "where it stands, copied": f"{SENTENCE} [1] (Service contract.pdf, page 1)",
+    "its place, copied": f"{SENTENCE} [1] (Service contract.pdf, page 1)",
     "a list of sources": f"{SENTENCE} [1]\n\nSources:\n- [1] Service contract.pdf, page 1",
     "JSON": f'{{"question": "{PENALTY}", "answer": "{SENTENCE}", "citations": [1]}}',
     "JSON in a fence": f'```json\n{{"sentences": [{{"text": "{SENTENCE}", "source": 1}}]}}\n```',

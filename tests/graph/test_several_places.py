@@ -54,7 +54,7 @@ def test_a_question_of_two_documents_by_name_is_answered_by_each_under_its_name(
     order = [turn.answer.index(text) for text in ("harbour.pdf:", "900 euro", "bridge.pdf:", "400 euro")]
     assert order == sorted(order)
     found = {name: score for item in turn.evidence for name, score in item.scores.items() if name.startswith("part")}
-    assert found.keys() == {"part 1", "part 2"}, "each was searched by itself"
+    assert found.keys() == {"part 1", "part 2"}, "each was searched separately"
 
 
 def test_one_place_that_speaks_of_more_of_the_question_is_meant(world: Any) -> None:

@@ -167,7 +167,7 @@ def test_declining_model_answer_lists_words_that_occur_nowhere(world: Any) -> No
     assert "“telescope” and “buy” do not appear in any passage searched." in turn.notices
     unread = Shelf({"report.pdf": REPORT}, coverage=0.5)
     turn = world(ScriptedModel(*[says_not] * 3), shelf=unread).ask(asked).turn
-    assert not any("in no passage" in notice for notice in turn.notices), "it may stand on the page that was not read"
+    assert not any("in no passage" in notice for notice in turn.notices), "it may be on the page that was not read"
 
 
 def test_a_question_about_a_whole_document_is_answered_from_its_sections(world: Any) -> None:
@@ -682,7 +682,7 @@ def test_model_receives_what_code_read_and_a_disagreement_is_reported(world: Any
     (read,) = model.requests[0].stated
     assert "Ada Moreno" in read.text
     statement = f"The pages themselves say: “{read.text}”."
-    assert read.text in turn.answer and statement not in turn.notices, "what is quoted instead is not told beside it"
+    assert read.text in turn.answer and statement not in turn.notices, "the quotation replaces the notice"
     nameless = world(ScriptedModel("A doctor led the measurements in Lisbon. [1]"), max_retries=0).ask(asked).turn
     assert statement in nameless.notices and nameless.path.count("generator") == 1
     calm = world(ScriptedModel(*["Dr. Ada Moreno led the measurements in Lisbon. [1]"] * 3)).ask(asked).turn

@@ -69,7 +69,7 @@ def test_ingest_survives_being_killed_anywhere(
         process = start.Process(target=ingest_until_killed, args=(settings, tmp_path, statements, log))
         process.start()
         process.join(LONG_SECONDS)
-        assert process.exitcode in (0, -signal.SIGKILL), "ended by itself, or by the kill"
+        assert process.exitcode in (0, -signal.SIGKILL), "ended on its own, or by the kill"
         if log.exists():
             assert not finished.intersection(log.read_text().splitlines()), "a finished page was read again"
         if process.exitcode == 0:

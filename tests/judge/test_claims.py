@@ -18,7 +18,7 @@ def test_prose_lists_and_tables_come_apart_into_claims_with_their_place() -> Non
     )
     claims = extract_claims(answer)
     assert [claim.text for claim in claims] == ["Revenue rose by 5 %.", "Costs fell.", "- Margin: 12 %", "17"]
-    assert claims[-1].told == "2023, Profit: 17"
+    assert claims[-1].in_context == "2023, Profit: 17"
     assert [claim.citations for claim in claims] == [(1,), (2, 3), (1, 4), ()]
     plain = plain_text(read_marks(answer)[0])
     assert all(plain[claim.start : claim.end] == claim.text for claim in claims)

@@ -199,7 +199,7 @@ def test_the_model_that_would_answer_is_loaded_once_before_it_is_asked(shop: Sho
             thread.join(300)
     (asked,) = shop.loaded
     assert (asked["model"], asked["keep_alive"], asked.get("prompt", "")) == ("small:1b", KEEP_ALIVE, "")
-    assert asked["options"]["num_ctx"] == 4096, "as at every call, else it would be loaded anew"
+    assert asked["options"]["num_ctx"] == 4096, "as at every call, else it would be loaded again"
 
 
 def test_nothing_is_loaded_where_no_server_answers(tmp_path: Path) -> None:

@@ -457,7 +457,7 @@ def test_flagged_answer_shows_no_percentage_with_its_warning(
     screen = Screen("chat", session=turn.session_id)
     shown_texts = [*(box.label for box in screen.test.expander), *(box.value for box in screen.test.warning)]
     assert not [words for words in shown_texts if re.search(r"(unsure|right), \d+%", words, re.IGNORECASE)]
-    assert "Confidence in this draft" in screen.words(), "it stands in the details"
+    assert "Confidence in this draft" in screen.words(), "it is in the details"
     app.reviews.decide(turn.id, ReviewDecision.REJECTED)
     screen.test.run()
     assert not [box.label for box in screen.test.expander if "%" in box.label]
@@ -602,7 +602,7 @@ def test_an_answer_is_deleted_from_its_menu(app: Pincite, contract: Document, as
     screen.press("Delete answer…")
     assert app.turns.get(turn.id), "a deletion asks first"
     screen.test.button(key="confirm_delete").click().run()
-    assert app.sessions.list() == [], "nothing else was in the session"
+    assert app.sessions.list() == [], "the session had no other turn"
     assert "was not found" not in screen.words()
     screen.assert_sound()
 

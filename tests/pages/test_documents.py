@@ -293,7 +293,7 @@ def test_documents_in_english_get_no_offer(app: Pincite, contract: Document) -> 
     assert "Not in English" not in Screen("documents").words()
 
 
-def test_the_details_of_one_document_are_beside_the_list(app: Pincite, contract: Document, samples: Path) -> None:
+def test_the_details_of_one_document_are_next_to_the_list(app: Pincite, contract: Document, samples: Path) -> None:
     alone = Screen("documents")
     assert alone.test.subheader, "a single document needs no choice"
     report = app.ingest.add(samples / "technical-report.pdf", "technical-report.pdf").document

@@ -326,4 +326,4 @@ def test_a_person_may_cite_and_quote_what_looks_like_a_marker() -> None:
     assert read("Dense retrieval works [2].") == [("Dense retrieval works", (2,))]
     assert read("[1] Gao et al., 2022. [2]") == [("[1] Gao et al., 2022.", (2,))]
     assert read("Dense retrieval works 【2】.") == [("Dense retrieval works", (2,))]
-    assert read("Dense retrieval works [9].") == [("Dense retrieval works.", (2,))], "tied to what bears it"
+    assert read("Dense retrieval works [9].") == [("Dense retrieval works.", (2,))], "tied to what supports it"

@@ -12,7 +12,7 @@ from pincite.core.graph.state import TurnState
 from pincite.core.questions.follow_up import items_of, read_after
 from pincite.core.questions.plan import plan_question
 from pincite.core.questions.utterances import leaning_of
-from pincite.core.search.retriever import settled
+from pincite.core.search.retriever import merged
 from tests.questions.asking import plan_after
 
 
@@ -116,8 +116,8 @@ def test_the_reranker_settles_which_reading_a_passage_counts_by() -> None:
     def rated(**scores: float) -> list[Candidate]:
         return [Candidate(Passage(i, "d", 0, "1", i, 0, 1), {"reranked": score}) for i, score in scores.items()]
 
-    assert [one.scores["reranked"] for one in settled([rated(a=0.4)])] == [0.4]
-    relevance = {c.passage.id: c.scores["reranked"] for c in settled([rated(a=0.9, b=0.2), rated(b=0.8, c=0.4)])}
+    assert [one.scores["reranked"] for one in merged([rated(a=0.4)])] == [0.4]
+    relevance = {c.passage.id: c.scores["reranked"] for c in merged([rated(a=0.9, b=0.2), rated(b=0.8, c=0.4)])}
     assert relevance == pytest.approx({"a": (0.9 + 0.65) / 2, "b": (0.8 + 0.5) / 2, "c": (0.4 + 0.3) / 2})
 
 

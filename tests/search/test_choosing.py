@@ -220,7 +220,7 @@ def test_a_question_of_documents_that_it_names_apart_is_asked_of_each_in_its_ord
         (both, ("laundry-harbour.pdf",), "laundry-harbour.pdf"),
         (both, ("laundry-hilltop.pdf",), "laundry-hilltop.pdf"),
     ]
-    assert asked_of("What does ironing cost at the laundry?", PRICES) == [], "one name for both tells nothing apart"
+    assert asked_of("What does ironing cost at the laundry?", PRICES) == [], "one name for both distinguishes nothing"
     assert asked_of("What does ironing cost at Harbour?", PRICES) == []
     before = [Exchange("", "What does ironing cost at Harbour?", "Two euros.")]
     followed = plan_after("Is it cheaper there, at Hilltop?", before)

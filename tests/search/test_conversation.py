@@ -31,7 +31,7 @@ def test_omitted_exchanges_are_condensed_within_their_share_except_small_talk() 
     memory = conversation_for("Who signed?", (hello, BRIDGE, *FILLER[:12]))
     lines = memory.condensed.splitlines()
     assert lines[0] == "- How long is the Harrow Bridge?: The Harrow Bridge is 412 m long."
-    assert len(lines) == memory.left_out - 1, "the greeting is left out, and not told in short"
+    assert len(lines) == memory.left_out - 1, "the greeting is left out, and not condensed"
     assert memory.messages[0].text.endswith(memory.condensed)
     many = conversation_for("Who signed?", (BRIDGE, *FILLER * 3))
     assert "Harrow Bridge" in many.condensed.splitlines()[0], "the oldest is not forgotten"
@@ -40,7 +40,7 @@ def test_omitted_exchanges_are_condensed_within_their_share_except_small_talk() 
 WORDS = st.sampled_from("rent lease notice bridge engine fee audit clause deposit storey valve tenant".split())
 ASKED = st.lists(WORDS, min_size=1, max_size=12).map(lambda words: f"What about the {' '.join(words)}?")
 ANSWERS = st.tuples(st.lists(WORDS, max_size=40), st.integers(10, 99_999)).map(
-    lambda said: f"It is {said[1]} for the {' '.join(said[0])}."
+    lambda words_and_figure: f"It is {words_and_figure[1]} for the {' '.join(words_and_figure[0])}."
 )
 
 
@@ -51,12 +51,12 @@ ANSWERS = st.tuples(st.lists(WORDS, max_size=40), st.integers(10, 99_999)).map(
     "what is stored of each turn.",
 )
 @given(st.lists(st.tuples(ASKED, ANSWERS), min_size=100, max_size=100))
-def test_each_exchange_in_a_hundred_keeps_its_question_and_figure(said: list[tuple[str, str]]) -> None:
-    history = tuple(Exchange(str(number), *one) for number, one in enumerate(said))
-    told = conversation_for("And who pays?", history)
-    lines = told.condensed.splitlines()
-    assert len(lines) == len(told.in_short) == 100 - len(told.newest) - len(told.older)
-    for line, one in zip(lines, told.in_short, strict=True):
+def test_each_exchange_in_a_hundred_keeps_its_question_and_figure(exchanges: list[tuple[str, str]]) -> None:
+    history = tuple(Exchange(str(number), *one) for number, one in enumerate(exchanges))
+    memory = conversation_for("And who pays?", history)
+    lines = memory.condensed.splitlines()
+    assert len(lines) == len(memory.in_short) == 100 - len(memory.newest) - len(memory.older)
+    for line, one in zip(lines, memory.in_short, strict=True):
         question, figure = one.question, one.answer.split()[2]
         assert question[:40] in line and figure in line and len(line) <= MAX_ASKED + MAX_GIST + 8
 
@@ -74,13 +74,13 @@ def test_old_exchange_that_shares_no_word_is_not_included() -> None:
 
 
 @given(st.text(max_size=40), st.lists(st.tuples(st.text(max_size=60), st.text(max_size=900)), max_size=30))
-def test_its_share_of_the_prompt_is_kept(question: str, said: list[tuple[str, str]]) -> None:
-    history = tuple(Exchange(str(number), *one) for number, one in enumerate(said))
-    told = conversation_for(question, history)
-    assert sum(len(one.question) + len(one.answer) for one in told.newest) <= HISTORY_CHARACTERS
-    assert len(told.older) <= MAX_OLDER
-    assert len(told.older) + len(told.newest) + told.left_out == len(history)
-    assert history[len(history) - len(told.newest) :] == told.newest
+def test_its_share_of_the_prompt_is_kept(question: str, exchanges: list[tuple[str, str]]) -> None:
+    history = tuple(Exchange(str(number), *one) for number, one in enumerate(exchanges))
+    memory = conversation_for(question, history)
+    assert sum(len(one.question) + len(one.answer) for one in memory.newest) <= HISTORY_CHARACTERS
+    assert len(memory.older) <= MAX_OLDER
+    assert len(memory.older) + len(memory.newest) + memory.left_out == len(history)
+    assert history[len(history) - len(memory.newest) :] == memory.newest
 
 
 def test_what_a_small_window_has_no_room_for_is_the_oldest() -> None:

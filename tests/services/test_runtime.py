@@ -352,7 +352,7 @@ def test_a_deleted_answer_leaves_the_others_and_no_word_of_it(tmp_path: Path, sa
             app.deletion.turn(turns[0])
         assert app.sessions.get(session.id).title == "My own title"
         app.deletion.turn(turns[1])
-        assert app.sessions.list() == [], "nothing else was in it"
+        assert app.sessions.list() == [], "it had no other turn"
     assert list(verify(settings)) == []
     assert bytes_hold(tmp_path, "Zanzibarine") == []
 
@@ -398,7 +398,7 @@ def test_nobody_waits_for_a_server_that_hangs(app: Pincite, monkeypatch: pytest.
     monkeypatch.setattr("pincite.core.services.engines.look_for_engines", hang)
     monkeypatch.setattr("pincite.core.services.engines.HOLD_SECONDS", -1.0)
     states = [app.engines.state() for _ in range(20)]
-    assert states == [known] * 20, "what was known is told while one thread asks"
+    assert states == [known] * 20, "the known state is returned while one thread asks"
     assert asked.wait(300)
     assert [thread.name for thread in threading.enumerate()].count("engines") == 1
     app.settings.change(kept=9)  # nothing is known any more: the next one asks, and holds nobody else up

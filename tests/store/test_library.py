@@ -197,7 +197,7 @@ def test_a_citation_moves_with_its_words_and_only_with_them(
     shelf.put_pages(ONE, [replace(PAGE, text=now, words=(), blocks=())], [])
     citation = Citation(1, ONE, "Vertrag.pdf", 0, "iv", quotation, 900, 900 + len(quotation))
     moved = library.located(citation)
-    assert (moved and moved.quotation) == found and (moved is not None) == library.stands(citation)
+    assert (moved and moved.quotation) == found and (moved is not None) == library.is_on_page(citation)
     assert moved is None or now[moved.start : moved.end] == moved.quotation
 
 

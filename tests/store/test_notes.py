@@ -46,7 +46,7 @@ def test_pinned_words_are_found_on_their_page_and_survive_a_restart(
     notes = again.notes.of_session(session.id)
     (pin,) = notes.pins
     assert " ".join(pin.citation.quotation.split()) == words
-    assert again.library.stands(pin.citation)
+    assert again.library.is_on_page(pin.citation)
     assert notes.text == "Ask the *supplier* about this."
     again.close()
 

@@ -13,7 +13,7 @@ from tests.graph.world import REPORT, ScriptedModel, Shelf, WordSearch, World
 
 WORD = "zyxquorvimble"
 LEASE = (f"The tenant delivers the {WORD} certificate within 14 days.", "The rent is 900 euros a month.")
-TOLD = f"The tenant delivers the {WORD} certificate within 14 days. [1]"
+STATED = f"The tenant delivers the {WORD} certificate within 14 days. [1]"
 LEAKS = (
     f"<think>Before, the {WORD} certificate was asked for.</think>Dr. Ada Moreno led the measurements in Lisbon. [1]",
     f"The {WORD} certificate is due within 14 days. [1]",
@@ -52,7 +52,7 @@ def test_no_word_from_a_purged_document_is_left_in_later_turns(
     tmp_path_factory: pytest.TempPathFactory, drafts: list[str], question: str
 ) -> None:
     folder: Path = tmp_path_factory.mktemp("data")
-    with closing(opened(folder, TOLD, *drafts)) as world:
+    with closing(opened(folder, STATED, *drafts)) as world:
         first = world.ask(f"Within how many days is the {WORD} certificate due?").turn
         assert first.status is TurnStatus.ANSWERED and holds_the_word(world)
         later = world.ask(question, document_ids=("id-report.pdf",)).turn
@@ -72,7 +72,7 @@ def test_no_word_from_a_purged_document_is_left_in_later_turns(
     "answers is not in it, so that it is deleted with their documents.",
 )
 def test_later_answer_is_kept_and_its_trace_shows_what_was_deleted(tmp_path: Path) -> None:
-    with closing(opened(tmp_path, TOLD, *LEAKS[1:3])) as world:
+    with closing(opened(tmp_path, STATED, *LEAKS[1:3])) as world:
         world.ask(f"Within how many days is the {WORD} certificate due?")
         later = world.ask("Who led the measurements in Lisbon?", document_ids=("id-report.pdf",)).turn
         conversation = next(step for step in later.trace if step.node == "generator").read["conversation"]

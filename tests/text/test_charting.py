@@ -84,7 +84,7 @@ REGIONS = (("Region", "Sales", "Staff"), ("North", "1,240", "12"), ("South", "98
 def test_a_column_asked_for_by_what_its_rows_are_is_stated_whole_and_drawn_row_by_row(question: str) -> None:
     (stated,) = analyse(question, [table_of(REGIONS, "Sales and staff (EUR thousand)")]).stated
     assert stated.text == "Sales: North €1,240 thousand; South €980 thousand; East €455 thousand"
-    assert stated.probability == 0.5, "no labelled answers say how often that is meant"
+    assert stated.probability == 0.5, "no labelled answers show how often that is meant"
     part = AnswerPart(stated.text, (1,), PartKind.FIGURE, figures=stated.figures)
     assert [one.status for one in judge_answer(question, (part,), [""]).claims] == [ClaimStatus.SUPPORTED]
     chart = chart_of(stated.figures)

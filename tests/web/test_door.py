@@ -135,7 +135,7 @@ def test_missing_and_doubled_headers_are_refused(inside: Attacker) -> None:
     for hosts in ((inside.host, elsewhere), (elsewhere, inside.host), (inside.host, inside.host)):
         assert inside.send("/", *hosts, cookie).status in (FORBIDDEN, 400)
         assert inside.knock(*hosts, cookie, inside.origin) in (FORBIDDEN, 400)
-    assert inside.knock(inside.host, cookie) == FORBIDDEN, "a browser always says where a socket is opened from"
+    assert inside.knock(inside.host, cookie) == FORBIDDEN, "a browser always names the origin of a socket"
     assert inside.knock(inside.host, cookie, inside.origin, ("Origin", "http://elsewhere.example")) in (FORBIDDEN, 400)
     assert inside.send("/_stcore/upload_file/a/b", inside.host, cookie, method="PUT").status == FORBIDDEN
 

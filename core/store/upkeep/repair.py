@@ -78,9 +78,9 @@ class Repair:
         self._mended.rename(path)
         with closing(Database(path)) as database:
             tables = ("documents", "sessions", "turns", "reviews")
-            held = ", ".join(f"{database.number(f'SELECT count(*) FROM {table}')} {table}" for table in tables)
+            contents = ", ".join(f"{database.number(f'SELECT count(*) FROM {table}')} {table}" for table in tables)
         lost = "Anything newer is lost; PDFs that are not in it are added."
-        return f"pincite.db could not be used as it was; {came}: {held}. {lost}"
+        return f"pincite.db could not be used as it was; {came}: {contents}. {lost}"
 
     def _mend_rows(self) -> Iterator[str]:
         """Mend what is wrong inside a sound database."""
@@ -96,8 +96,8 @@ class Repair:
             for document in Library(database, self._settings).list():
                 pages = {each.page_index for each in damaged if each.subject == document.id and each.page_index >= 0}
                 pages |= set(changed_pages(connection, document.id))
-                held = database.number("SELECT count(*) FROM pages WHERE document_id = ?", (document.id,))
-                if pages or held < document.page_count:
+                stored = database.number("SELECT count(*) FROM pages WHERE document_id = ?", (document.id,))
+                if pages or stored < document.page_count:
                     self.read_again[document.id] = sorted(pages)
             if not words_are_sound(connection):
                 yield f"Rebuilt the keyword index. Passages indexed: {_index_words(database)}."
@@ -114,9 +114,9 @@ class Repair:
             return
         with closing(sqlite3.connect(path, timeout=30)) as connection:
             connection.execute("ATTACH ? AS library", (str(self._settings.database_path),))
-            gone = "thread_id NOT IN (SELECT id FROM library.turns)"
-            connection.execute(f"DELETE FROM writes WHERE {gone}")
-            forgotten = connection.execute(f"DELETE FROM checkpoints WHERE {gone}").rowcount
+            orphaned = "thread_id NOT IN (SELECT id FROM library.turns)"
+            connection.execute(f"DELETE FROM writes WHERE {orphaned}")
+            forgotten = connection.execute(f"DELETE FROM checkpoints WHERE {orphaned}").rowcount
             connection.commit()
         if forgotten:
             yield "Deleted the checkpoints of answers that are no longer there."

@@ -13,6 +13,6 @@ from benchmarks import faults
 def test_nothing_breaks_at_length(name: str) -> None:
     result = faults.run(Namespace(only=[name], minutes=faults.MINUTES))
     tried = [key for key in faults.BARS if key in result]
-    assert tried, "the campaign says what it tried"
+    assert tried, "the campaign reports what it tried"
     assert {key: result[key] for key in tried if result[key] < faults.BARS[key]} == {}
     assert {key: result[key] for key in faults.FAULTS if result.get(key)} == {}

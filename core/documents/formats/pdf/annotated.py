@@ -114,13 +114,13 @@ def _by_box(line: Line) -> list[Line]:
 def _labelled(lines: Sequence[Line], box: NDArray[np.float64]) -> tuple[int, int] | None:
     """Return the numbers of the line and the part of it nearest to a box, at the box's height."""
     left, top, right, bottom = box.tolist()
-    beside = [
+    candidates = [
         (max(part.left - right, left - part.right, 0.0), at, number)
         for at, line in enumerate(lines)
         for number, part in enumerate(line.segments)
         if top < part.base - _ABOVE_BASELINE * part.size < bottom and part.text not in (TICKED, UNTICKED)
     ]
-    return min(beside)[1:] if beside else None
+    return min(candidates)[1:] if candidates else None
 
 
 def _state(annotation: pdfium_c.FPDF_ANNOTATION) -> tuple[str, ...]:

@@ -105,13 +105,13 @@ def arrange(page: PageWords, rules: NDArray[np.float64] = NO_RULES) -> list[Line
     for segment in framed:
         own.setdefault(int(cells[segment.start, 0]), []).append(segment)
     frames = {number: _frame(inside, tables[number]) for number, inside in own.items()}
-    stands_for = {id(frame): number for number, frame in frames.items()}
+    frame_numbers = {id(frame): number for number, frame in frames.items()}
     lines: list[Line] = []
     for zone, found in enumerate(_zones([*straight, *frames.values()], right_to_left, depth=0)):
         for row in by_rows(found, right_to_left):
-            beside = [segment for segment in row if id(segment) not in stands_for]
-            lines += [Line(_joined(beside), zone)] if beside else []
-            for number in (stands_for[id(segment)] for segment in row if id(segment) in stands_for):
+            unframed = [segment for segment in row if id(segment) not in frame_numbers]
+            lines += [Line(_joined(unframed), zone)] if unframed else []
+            for number in (frame_numbers[id(segment)] for segment in row if id(segment) in frame_numbers):
                 lines += _ruled_rows(tables[number], own[number], cells, zone, right_to_left, page.turns != turn)
     return _down(lines) + [Line([segment], STRAY) for segment in stray]
 
@@ -389,9 +389,9 @@ def _band(ordered: list[Segment], begin: int, end: int, gutter: float) -> _Colum
     if bottom - top < 2.5 * left[0].size:
         return None
     switches = _switches(left, right)
-    beside = switches <= 0.2 * (len(left) + len(right)) and (_flowing(left) or _flowing(right))
+    side_by_side = switches <= 0.2 * (len(left) + len(right)) and (_flowing(left) or _flowing(right))
     prose = _prose(left) and _prose(right)
-    if not beside and not prose and not (switches == 1 and _wordy(left) and _wordy(right)):
+    if not side_by_side and not prose and not (switches == 1 and _wordy(left) and _wordy(right)):
         return None
     cells = 3 <= switches < 0.7 * min(len(left), len(right)) * 2 and _monotone(left) and _monotone(right)
     return _Columns(ordered[:begin], left, right, ordered[end:], in_content_order=cells)

@@ -38,11 +38,11 @@ def line_numbers(words: PageWords, lines: Sequence[Line]) -> NDArray[np.bool_]:
         top, bottom = words.boxes[found, 1].min(), words.boxes[found, 3].max()
         if _has_head(words, found) or _is_of_table(lines, found):
             continue
-        beside = words.boxes[~found & (words.boxes[:, 3] > top) & (words.boxes[:, 1] < bottom)]
+        others = words.boxes[~found & (words.boxes[:, 3] > top) & (words.boxes[:, 1] < bottom)]
         inside = (
-            beside[:, 0] >= words.boxes[found, 2].max() if outer == 0 else beside[:, 2] <= words.boxes[found, 0].min()
+            others[:, 0] >= words.boxes[found, 2].max() if outer == 0 else others[:, 2] <= words.boxes[found, 0].min()
         )
-        if len(beside) and inside.all():
+        if len(others) and inside.all():
             return found
     return np.zeros(len(words.texts), np.bool_)
 

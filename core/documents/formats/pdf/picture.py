@@ -54,10 +54,10 @@ def compared_with_picture(page: pdfium.PdfPage, seen: Seen) -> Seen:
     covered = any(reason is HiddenReason.COVERED for reason in layer.values())
     if differ <= agreed and (agreed or not covered):
         return seen
-    gone = np.zeros(len(words.texts), np.bool_)
-    gone[list(layer)] = True
+    removed = np.zeros(len(words.texts), np.bool_)
+    removed[list(layer)] = True
     hidden = [HiddenWord(words.texts[at], words.boxes[at], HiddenReason.NOT_SHOWN) for at in layer]
-    return replace(seen, words=without(words, gone), hidden=(*seen.hidden, *hidden), layer=())
+    return replace(seen, words=without(words, removed), hidden=(*seen.hidden, *hidden), layer=())
 
 
 def _lines(words: PageWords, chosen: Sequence[int]) -> list[list[int]]:

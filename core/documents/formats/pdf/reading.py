@@ -210,20 +210,20 @@ class OpenPdf:
             words = read_words(page)
             pictures = _picture_share(page) if words.characters < _LITTLE_TEXT else 0.0
             objects = pdfium_c.FPDFPage_CountObjects(page)
-            beside = annotated(page)
+            annotations = annotated(page)
             if typed_too and has_typed(page):
                 page, words = self._with_typed(page, page_index, words)
             words, hidden, rules = self._seen(page, words)
         finally:
             page.close()
-        words = without_signs(words, beside)
+        words = without_signs(words, annotations)
         lines = in_bands(arrange(words, rules))
         if (numbers := line_numbers(words, lines)).any():
             hidden = (*hidden, *_kept_apart(words, numbers, HiddenReason.LINE_NUMBER))
             words = without(words, numbers)
             lines = in_bands(arrange(words, rules))
         edges = labels.edge_lines(lines, words.height)
-        words, lines = with_annotated(words, lines, beside)
+        words, lines = with_annotated(words, lines, annotations)
         return LaidPage(words, lines, edges, pictures, objects, time.perf_counter() - started, hidden)
 
     @staticmethod

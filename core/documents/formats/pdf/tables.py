@@ -220,12 +220,12 @@ def _columns(heads: Sequence[Line]) -> list[Column]:
     for line in heads:
         for cell in line.segments:
             over = [n for n, (left, right) in enumerate(columns) if cell.left < right and cell.right > left]
-            for number in over or [_nearest(cell, columns)]:
+            for number in over or [_closest_column(cell, columns)]:
                 texts[number].append(cell.text)
     return [(left, right, " ".join(text)) for (left, right), text in zip(columns, texts, strict=True)]
 
 
-def _nearest(cell: Segment, columns: Sequence[tuple[float, float]]) -> int:
+def _closest_column(cell: Segment, columns: Sequence[tuple[float, float]]) -> int:
     middle = (cell.left + cell.right) / 2
     return min(range(len(columns)), key=lambda number: abs((columns[number][0] + columns[number][1]) / 2 - middle))
 
@@ -235,7 +235,7 @@ def _tabs(cells: Sequence[Segment], columns: Sequence[Column]) -> tuple[int, ...
     if not columns or len(cells) >= len(columns) + 1 or len(cells) < 2:
         return tuple(int(number > 0) for number in range(len(cells)))
     places = [(left, right) for left, right, _ in columns]
-    under = [_nearest(cell, places) for cell in cells[1:]]
+    under = [_closest_column(cell, places) for cell in cells[1:]]
     offset = 0 if places[0][0] < cells[0].right else 1
     under = [0, *(number + offset for number in under)]
     if any(second <= first for first, second in pairwise(under)):

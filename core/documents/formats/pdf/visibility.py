@@ -104,11 +104,11 @@ def apart(page: pdfium.PdfPage, words: PageWords, drawn: Drawn) -> Seen:
     return _parted(words, runs, pixels.reasons(runs))
 
 
-def without(words: PageWords, gone: NDArray[np.bool_], shown: Sequence[str] | None = None) -> PageWords:
-    """Return the words but for those that are ``gone``; ``shown``: what is left of each."""
-    kept = ~gone
+def without(words: PageWords, removed: NDArray[np.bool_], shown: Sequence[str] | None = None) -> PageWords:
+    """Return the words but for those that are ``removed``; ``shown``: what is left of each."""
+    kept = ~removed
     texts = [text for text, stays in zip(shown or words.texts, kept, strict=True) if stays]
-    gaps = np.where(np.concatenate([[False], gone[:-1]]) & (words.gaps == 0), 1, words.gaps).astype(np.int8)
+    gaps = np.where(np.concatenate([[False], removed[:-1]]) & (words.gaps == 0), 1, words.gaps).astype(np.int8)
     return replace(
         words,
         texts=texts,
@@ -344,7 +344,7 @@ def _parted(words: PageWords, runs: Sequence[_Run], reasons: Sequence[tuple[Hidd
         shown[run.word] += run.text
         if reason is not None:
             layer[run.word] = reason
-    gone = np.fromiter((not text for text in shown), np.bool_, len(shown))
-    new = np.cumsum(~gone) - 1
+    removed = np.fromiter((not text for text in shown), np.bool_, len(shown))
+    new = np.cumsum(~removed) - 1
     left = tuple((int(new[word]), reason) for word, reason in layer.items())
-    return Seen(without(words, gone, shown) if hidden else words, tuple(hidden), left)
+    return Seen(without(words, removed, shown) if hidden else words, tuple(hidden), left)

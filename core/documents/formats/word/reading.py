@@ -148,7 +148,7 @@ class WordFile:
         pieces = list(self._inline.pieces(element, boxes, ground))
         properties = element.find(qn("w:pPr"))
         own = properties if properties is not None else element.makeelement(qn("w:pPr"))
-        if own.find(f"{qn('w:rPr')}/{qn('w:del')}") is not None and not _says(pieces):
+        if own.find(f"{qn('w:rPr')}/{qn('w:del')}") is not None and not _has_text(pieces):
             if left := tuple(piece for piece in pieces if isinstance(piece, Run) and piece.text.strip()):
                 yield Paragraph(left)
             return  # a paragraph that was deleted is not counted
@@ -164,13 +164,13 @@ class WordFile:
                 runs.append(Run(piece.mark, raised=True))
                 continue
             begins = list(self._broken(piece))
-            if begins and _says(runs):
+            if begins and _has_text(runs):
                 yield Paragraph(tuple(with_deletions(runs)), level, label, depth)
                 runs, label = [], ""
             yield from begins
             if isinstance(piece, Run):
                 runs.append(piece)
-        if _says(runs):
+        if _has_text(runs):
             yield Paragraph(tuple(with_deletions(runs)), level, label, depth)
         elif any(run.hidden and run.text.strip() for run in runs):
             yield Paragraph(tuple(run for run in runs if run.hidden))
@@ -209,7 +209,7 @@ class WordFile:
 
     def _table(self, table: BaseOxmlElement, ground: Ground) -> Iterator[Item]:
         rows, heads = list[tuple[Cell, ...]](), False
-        every = list(_held(table, "w:tr"))
+        every = list(_children(table, "w:tr"))
         for number, row in enumerate(every):
             cells, begins = list[Cell](), list[PageStart]()
             properties = row.find(qn("w:trPr"))
@@ -218,10 +218,10 @@ class WordFile:
                 continue
             if (left_out := _count(own.find(qn("w:gridBefore")))) > 0:
                 cells.append(Cell((), left_out))
-            held = list(_held(row, "w:tc"))
+            row_cells = list(_children(row, "w:tc"))
             added = own.find(qn("w:ins"))
-            for at, cell in enumerate(held):
-                place = (number, at, number == len(every) - 1, at == len(held) - 1)
+            for at, cell in enumerate(row_cells):
+                place = (number, at, number == len(every) - 1, at == len(row_cells) - 1)
                 inside = list(self._cell(cell, self._visibility.ground_of_cell(table, row, cell, ground, place)))
                 if cell.find(f"{qn('w:tcPr')}/{qn('w:cellDel')}") is not None:
                     inside = []
@@ -315,13 +315,13 @@ def _proposed(item: Paragraph | PageStart, change: str) -> Paragraph | PageStart
     return replace(item, runs=tuple(run for run in proposed(change, item.runs) if isinstance(run, Run)))
 
 
-def _held(parent: BaseOxmlElement, name: str) -> Iterator[BaseOxmlElement]:
+def _children(parent: BaseOxmlElement, name: str) -> Iterator[BaseOxmlElement]:
     """Rows or cells, also those that a content control holds."""
     for child in parent:
         if child.tag == qn(name):
             yield child
         elif child.tag in _CONTAINERS:
-            yield from _held(child, name)
+            yield from _children(child, name)
 
 
 def _heading_level(properties: BaseOxmlElement) -> int:
@@ -343,5 +343,5 @@ def _count(element: BaseOxmlElement | None) -> int:
     return min(int(written_so), _MAX_COLUMNS) if written_so.isdigit() else 0
 
 
-def _says(pieces: list[Run] | list[Run | Break | Note]) -> bool:
+def _has_text(pieces: list[Run] | list[Run | Break | Note]) -> bool:
     return any(isinstance(piece, Run) and not piece.hidden and piece.text.strip() for piece in pieces)

@@ -160,10 +160,10 @@ class Visibility:
 
     def _vanishes(self, direct: Properties, levels: Sequence[Properties]) -> bool:
         """Return whether a run vanishes: its own property counts; styles of several kinds undo each other (17.7.3)."""
-        direct_value = _said(direct, "w:vanish")
+        direct_value = _flag(direct, "w:vanish")
         if direct_value is not None:
             return direct_value
-        return bool(_said(self._defaults, "w:vanish")) or sum(bool(_said(one, "w:vanish")) for one in levels) % 2 == 1
+        return bool(_flag(self._defaults, "w:vanish")) or sum(bool(_flag(one, "w:vanish")) for one in levels) % 2 == 1
 
     def _parts_of_table(
         self, properties: BaseOxmlElement | None, place: tuple[int, int, bool, bool]
@@ -308,13 +308,13 @@ def _row_reason(properties: BaseOxmlElement | None) -> HiddenReason | None:
     return HiddenReason.CLIPPED if cut else None
 
 
-def _said(properties: Properties, name: str) -> bool | None:
+def _flag(properties: Properties, name: str) -> bool | None:
     found = next((one for part in properties if (one := part.find(qn(name))) is not None), None)
     return None if found is None else value(found) not in ("0", "false", "none", "off")
 
 
 def _on(properties: Properties, name: str) -> bool:
-    return bool(_said(properties, name))
+    return bool(_flag(properties, name))
 
 
 def _named(element: BaseOxmlElement | None, name: str) -> str:
