@@ -143,8 +143,8 @@ def draw_waiting(app: Pincite, session_id: str, waiting: tuple[Waiting, ...]) ->
 def draw_files(app: Pincite) -> None:
     """Draw the result of dropped files, next to the box."""
     ask_password(app)
-    if open_jobs(app) or intake().tells:
-        with st.container(key=FILES, gap="xsmall"):
+    with st.container(key=FILES, gap="xsmall"):  # also without files, so that what follows keeps its place
+        if open_jobs(app) or intake().tells:
             draw_intake(app)
             draw_progress(app)
 

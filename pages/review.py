@@ -32,6 +32,7 @@ EVERYTHING = TurnFilter(TurnStatus.FLAGGED)
 AGES = {"Any time": 0, "Last day": 1, "Last 7 days": 7, "Last 30 days": 30}
 LINES_A_PAGE = 50
 MAX_ROWS = 12
+DRAWN = "review_case_drawn"
 MAX_QUESTION_LENGTH = 300
 DECISIONS_A_PAGE = 20
 DECIDED_ICONS = {
@@ -165,6 +166,9 @@ def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[st
                         disabled=position == last)  # fmt: skip
     with st.container(key=CASE):
         left, right = st.columns([11, 9], gap="medium")
+    # the page of another case is taken away at once, not when the page of this one is drawn over it
+    evidence = right.container() if st.session_state.get(DRAWN) == turn.id else right.empty().container()
+    st.session_state[DRAWN] = turn.id
     with left:
         draw_draft(turn, editing=editing)
         if editing:
@@ -176,7 +180,7 @@ def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[st
             draw_evaluation(turn)
         controls.link_to_trace(turn, "Open the trace")
         draw_hint(app, turn)
-    with right:
+    with evidence:
         draw_evidence(app, turn, names, editing=editing)
 
 

@@ -1,13 +1,15 @@
-"""Questions that a document really answers: made from its tables, terms and headings, each asked before it is shown."""
+"""Questions that a document answers: of its type, its terms, headings and tables; each is asked before it is shown."""
 
 import logging
 import re
 import threading
+import tomllib
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain, islice, zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from pincite.core.documents.tables import find_tables
 from pincite.core.domain.answers import AnswerPart
@@ -15,6 +17,7 @@ from pincite.core.domain.documents import Document
 from pincite.core.domain.errors import PinciteError
 from pincite.core.domain.presentation import Tier, present
 from pincite.core.domain.search import Mode
+from pincite.core.domain.settings import PACKAGE_ROOT
 from pincite.core.domain.turns import TraceStep, Turn, TurnStatus, now
 from pincite.core.graph.build import build_graph
 from pincite.core.graph.context import Equipment
@@ -31,9 +34,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ABOUT = "What is this document about?"
+_Key: TypeAlias = tuple[str, int]
 WANTED = 3
-MAX_TRIED = 9
-"""Questions a document; each takes about a second of one processor."""
+MAX_TRIED = 12
+"""Questions tried for each document; each takes about a second of one processor."""
 LONG = 4
 """Minimum number of pages of a document with a cover."""
 MAX_PAGES = 40
@@ -73,25 +77,26 @@ class _Silent:
 
 
 class Suggestions:
-    """Looks for them in one thread of its own, while no question is being answered; kept in memory only."""
+    """Tries questions in one thread, while no answer is written; what is found is kept in memory."""
 
     def __init__(self, equipment: Callable[[], Equipment], busy: Callable[[], bool]) -> None:
         self._equipment = equipment
         self._busy = busy
         self._graph = build_graph()
-        self._found: dict[tuple[str, int], tuple[Suggestion, ...]] = {}
-        """By a document and how many passages it had."""
+        self._found: dict[_Key, list[Suggestion]] = {}
+        self._tried: dict[_Key, int] = {}
+        """Number of questions tried; MAX_TRIED if no more are to be tried."""
         self._wanted: list[Document] = []
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def of(self, documents: Sequence[Document]) -> tuple[Suggestion, ...]:
-        """At most WANTED, of as many documents as there are; what nobody looked for yet is looked for from now on."""
-        own = [self._found.get(_key(document), ()) for document in documents]
+        """Return at most WANTED questions, of as many documents as possible, and look for more if they are fewer."""
         with self._lock:
-            self._wanted = [document for document in documents if _key(document) not in self._found]
-            if self._wanted and self._thread is None and not self._stop.is_set():
+            own = [list(self._found.get(_key(document), ())) for document in documents]
+            self._wanted = list(documents)
+            if not self.known(documents) and self._thread is None and not self._stop.is_set():
                 self._thread = threading.Thread(target=self._look, name="suggestions", daemon=True)
                 self._thread.start()
         found = dict[str, Suggestion]()
@@ -100,16 +105,17 @@ class Suggestions:
         return tuple(found.values())[:WANTED]
 
     def known(self, documents: Sequence[Document]) -> bool:
-        """Return whether all of them were looked through as they are now."""
-        return all(_key(document) in self._found for document in documents)
+        """Return whether no more questions are looked for: there are enough, or all documents were searched."""
+        enough = len({one.question for document in documents for one in self._found.get(_key(document), ())}) >= WANTED
+        return enough or all(self._tried.get(_key(document), 0) >= MAX_TRIED for document in documents)
 
     def forget(self, document_id: str) -> None:
-        """Let go of what was made from a document that goes."""
+        """Delete the questions of a removed document."""
         with self._lock:
             self._found = {key: found for key, found in self._found.items() if key[0] != document_id}
 
     def close(self) -> None:
-        """Stop a trial between its words, and give up one that heeds nothing."""
+        """Stop a trial between its words; wait a limited time for it."""
         self._stop.set()
         with self._lock:
             thread = self._thread
@@ -117,37 +123,49 @@ class Suggestions:
             thread.join(CLOSING_SECONDS)
 
     def _look(self) -> None:
+        """Try one question of each document in turn, so that the first questions are of different documents."""
+        trials = dict[_Key, Iterator[Suggestion | None]]()
         while (document := self._next()) is not None:
-            found: tuple[Suggestion, ...] = ()
+            key = _key(document)
+            trial = trials.setdefault(key, self._trials(document))
             try:
                 with stoppable(self._stop.is_set):
-                    found = tuple(islice(self._answered(document), WANTED))
-            except PinciteError as error:  # it went meanwhile, cannot be read, or Pincite closes
+                    one = next(trial)
+                with self._lock:
+                    self._tried[key] = self._tried.get(key, 0) + 1
+                    if one is not None:
+                        self._found.setdefault(key, []).append(one)
+                continue
+            except StopIteration:
+                pass
+            except PinciteError as error:  # the document was removed, cannot be read, or Pincite closes
                 logger.info("No questions are suggested for %s: %s", document.id[:8], error)
-            except Exception:  # the thread's outermost frame: a fault goes to the log, and nobody waits for ever
+            except Exception:  # the thread's outermost frame: the fault goes to the log, and nobody waits for ever
                 logger.exception("Looking for questions to suggest failed")
-            self._found[_key(document)] = found
+            self._tried[key] = MAX_TRIED
 
     def _next(self) -> Document | None:
-        """Return the documents to search, and forget removed ones."""
+        """Return the document with the fewest tried questions; None if no more are to be tried."""
         here = {document.id for document in self._equipment().library.list()} if not self._stop.is_set() else set()
         with self._lock:
             self._found = {key: found for key, found in self._found.items() if key[0] in here}
-            self._found |= {_key(one): () for one in self._wanted if one.id not in here}
-            left = [one for one in self._wanted if _key(one) not in self._found]
-            if not left:
+            self._tried |= {_key(one): MAX_TRIED for one in self._wanted if one.id not in here}
+            left = [one for one in self._wanted if self._tried.get(_key(one), 0) < MAX_TRIED]
+            if not left or self.known(self._wanted):
                 self._thread = None
-            return left[0] if left else None
+                return None
+            return min(left, key=lambda one: self._tried.get(_key(one), 0))
 
-    def _answered(self, document: Document) -> Iterator[Suggestion]:
-        for candidate in islice(_candidates(document, self._equipment().library), MAX_TRIED):
+    def _trials(self, document: Document) -> Iterator[Suggestion | None]:
+        """Yield each question that the document answers, None for each that it does not."""
+        for candidate in _candidates(document, self._equipment().library):
             while self._busy():
                 if self._stop.wait(WAIT_SECONDS):
                     return
             if self._stop.is_set():
                 return
-            if self._answers(candidate, document.id):
-                yield Suggestion(candidate.question, document.id)
+            answers = self._answers(candidate, document.id)
+            yield Suggestion(candidate.question, document.id) if answers else None
 
     def _answers(self, candidate: _Candidate, document_id: str) -> bool:
         """Whether quoting alone answers it from this document, without a warning and with what it was made from."""
@@ -169,15 +187,25 @@ class Suggestions:
 
 
 def _candidates(document: Document, library: "Library") -> Iterator[_Candidate]:
-    """What it is about, then sections and terms in turn, and cells of tables where there are few of these."""
-    english = any(field.name == "language" and field.value.startswith("en") for field in document.metadata)
+    """Yield questions of the document's type and of its own words in turn, then what it is about."""
+    facts = {field.name: field.value for field in document.metadata}
+    language = facts.get("language", "")[:2]
+    typical = _questions().get(language, {}).get(facts.get("document type", ""), [])
     # what asks for a term or a section is understood in English only
-    kinds = [_of_headings(document, library), _of_terms(document, library)] if english else []
+    kinds = [_of_terms(document, library), _of_headings(document, library)] if language == "en" else []
+    own = chain(filter(None, chain.from_iterable(zip_longest(*kinds))), _of_tables(document, library))
+    others = filter(None, chain.from_iterable(zip_longest((_Candidate(one, "") for one in typical), own)))
     seen = set[str]()
-    for candidate in chain([_Candidate(ABOUT, "")], *zip_longest(*kinds), _of_tables(document, library)):
-        if candidate is not None and candidate.question not in seen:
+    for candidate in chain(islice(others, MAX_TRIED - 1), [_Candidate(ABOUT, "")]):
+        if candidate.question not in seen:
             seen.add(candidate.question)
             yield candidate
+
+
+@cache
+def _questions() -> dict[str, dict[str, list[str]]]:
+    """Return the questions of each type of document, by language."""
+    return tomllib.loads((PACKAGE_ROOT / "data" / "suggestions.toml").read_text(encoding="utf-8"))
 
 
 def _of_tables(document: Document, library: "Library") -> Iterator[_Candidate]:
@@ -185,7 +213,7 @@ def _of_tables(document: Document, library: "Library") -> Iterator[_Candidate]:
     pages = library.pages(document.id, range(min(document.page_count, MAX_PAGES)))
     for table in find_tables(document.id, pages):
         candidates = [
-            _Candidate(f"{row}: {column}?", cell.text)
+            _Candidate(f"What does the table give for “{row}” under “{column}”?", cell.text)
             for cell in table.body
             if cell.value is not None
             and _fits(row := table.rows[cell.row].label)
@@ -212,12 +240,13 @@ def _of_headings(document: Document, library: "Library") -> Iterator[_Candidate]
         if (flat(heading) not in outline) if outline else page_index == cover:
             continue
         if _fits(name := title_of(heading)):
-            yield _Candidate(f"What does the section “{name}” say?", "", page_index)
+            yield _Candidate(f"What does it say about “{name}”?", "", page_index)
 
 
 def _fits(label: str) -> bool:
     return MIN_LENGTH <= len(label) <= MAX_LENGTH and "\n" not in label and not label.isdigit()
 
 
-def _key(document: Document) -> tuple[str, int]:
+def _key(document: Document) -> _Key:
+    """Return the document and its number of passages, which changes when it is read again."""
     return document.id, document.passage_count

@@ -1,6 +1,8 @@
 // The conversation's scroll position: the question just asked is at the top of the view, its answer grows below it, and
 // what a person looks at stays where it is when the conversation becomes narrower or wider.
 const MARGIN = 8
+const LEAVING_MS = 5000
+const SESSIONS = ".st-key-session_list button, .st-key-new_session button"
 
 const questions = (pane) => [...pane.querySelectorAll('[class*="st-key-question_"]')]
 const topIn = (pane, part) => part.getBoundingClientRect().top - pane.getBoundingClientRect().top
@@ -33,10 +35,17 @@ function hold(pane, pressed) {
   pane.held = part && pane.scrollTop > 0 && { part, top: part.getBoundingClientRect().top, until }
 }
 
+// A conversation that is left is hidden at once, and the next one shown when nothing of the old one remains.
+function showWhenDrawn(pane) {
+  if (pane.querySelector("[data-stale=true]")) requestAnimationFrame(() => showWhenDrawn(pane))
+  else delete pane.dataset.left
+}
+
 export default function ({ data }) {
   const pane = document.querySelector(`.st-key-${data.pane}`)
   if (!pane) return
   pane.release?.()
+  if (pane.dataset.left !== undefined && pane.dataset.left !== data.session) showWhenDrawn(pane)
   const settle = () => {
     if (!pane.clientWidth) return // hidden: a page takes its place in a narrow window
     makeRoom(pane)
@@ -65,6 +74,12 @@ export default function ({ data }) {
     const part = event.target.closest?.('[class*="st-key-answer_"] .stMarkdownBadge, [class*="st-key-answer_"] button')
     if (part) hold(pane, part)
   }
+  const left = (event) => {
+    const chosen = event.target.closest?.(SESSIONS)?.closest("[class*=st-key-]").className ?? ""
+    if (!chosen || chosen.includes(`st-key-session_${data.session}`)) return
+    pane.dataset.left = data.session
+    setTimeout(() => { delete pane.dataset.left }, LEAVING_MS)
+  }
   const focused = () => { pane.shows = false } // a press keeps what it holds
   let width = pane.clientWidth
   const sized = new ResizeObserver(() => {
@@ -79,12 +94,20 @@ export default function ({ data }) {
   const grown = new MutationObserver(() => { watch(); settle() }) // before what changed is painted
   const heard = { scroll: scrolled, pointerdown: pressed, wheel: moved, touchmove: moved, keydown: moved, focusin: focused }
   for (const [event, hear] of Object.entries(heard)) pane.addEventListener(event, hear, { passive: true })
+  document.addEventListener("click", left, true)
+  const below = document.querySelector("[data-testid=stBottomBlockContainer]")
+  const fitted = new ResizeObserver(() => { // the conversation ends where the files and the box to type in begin
+    pane.closest(".stApp").style.setProperty("--below", `${below.offsetHeight}px`)
+  })
+  if (below) fitted.observe(below, { box: "border-box" })
   watch()
   grown.observe(pane, { childList: true, subtree: true })
   settle()
   pane.release = () => {
     sized.disconnect()
     grown.disconnect()
+    fitted.disconnect()
+    document.removeEventListener("click", left, true)
     for (const [event, hear] of Object.entries(heard)) pane.removeEventListener(event, hear)
   }
   return () => pane.release()

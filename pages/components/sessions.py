@@ -1,6 +1,6 @@
 """The list of conversations in the sidebar, and what can be done with the open one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import streamlit as st
@@ -78,28 +78,36 @@ def draw_session_list(app: Pincite, current: Session | None) -> Collection | Non
         if app.collections.list():
             choose_collection(app, collection, "collection_on_chat", partial(_enter, app))
             if collection and collection.instructions:
-                st.caption(f"Answers: {escape(shorten(collection.instructions, 90))}", help=collection.instructions)
-        button("New session", "add_comment", choose_session, "", width="stretch", disabled=current is None)
+                st.caption(
+                    f"Instructions: {escape(shorten(collection.instructions, 90))}", help=collection.instructions
+                )
+        button("New session", "add_comment", choose_session, "", key="new_session", width="stretch",
+               disabled=current is None)  # fmt: skip
         wanted = st.text_input("Search sessions", type="search", live=True, placeholder="Search sessions",
                                label_visibility="collapsed")  # fmt: skip
         most = shown_of("sessions", SESSIONS_A_PAGE)
-        found = app.sessions.list(wanted or "", most=most + 1, collection_id=collection.id if collection else "")
+        within = collection.id if collection else None
+        found = app.sessions.list(wanted or "", most=most + 1, collection_id=within)
         if not found:
             st.caption("No session has these words." if wanted else "No sessions yet.")
-        near = app.recall.sessions_like(wanted or "", most=MAX_NEAR, collection_id=collection.id if collection else "")
+        near = app.recall.sessions_like(wanted or "", most=MAX_NEAR, collection_id=within)
         with st.container(key=SESSION_LIST, gap=None):
-            _draw_sessions(found[:most], current)
+            labels = {} if collection else {one.id: one.name for one in app.collections.list()}
+            _draw_sessions(found[:most], current, labels)
             if len(found) > most:
                 offer_more("Show more sessions", "sessions", SESSIONS_A_PAGE)
             if others := [session for session in near if session not in found]:
                 st.caption("Nearest in meaning")
-                _draw_sessions(others, current)
+                _draw_sessions(others, current, labels)
     return collection
 
 
-def _draw_sessions(sessions: Sequence[Session], current: Session | None) -> None:
+def _draw_sessions(sessions: Sequence[Session], current: Session | None, labels: Mapping[str, str]) -> None:
+    """``labels``: names of the collections that are to be shown, by their ids."""
     for session in sessions:
         title = escape(session.title)
+        if name := labels.get(session.collection_id):
+            title = f"{escape(name)}: {title}"
         label = f":primary[**{title}**]" if current and session.id == current.id else title
         key = f"session_{session.id}"
         quiet(label, "chat_bubble", choose_session, session.id, key=key, width="stretch", wrap=False)

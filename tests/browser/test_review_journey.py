@@ -18,6 +18,7 @@ HALF_A_WORD = """(area) => {
   area.addEventListener("keydown", (event) => (window.sent += event.ctrlKey))
   area.dispatchEvent(new InputEvent("input", { isComposing: true, bubbles: true }))
 }"""
+WIDTH_OF_PAGE = "one => one.closest('.stColumn').getBoundingClientRect().width"
 AGAIN = "what is the penalty for LATE payment"
 
 
@@ -33,7 +34,12 @@ def test_a_reviewed_answer_outlives_a_restart_answers_again_and_goes_stale(tmp_p
         conversation = page.url
 
         go_to(page, r"Review \(1\)")
-        expect(page.locator('[data-testid="stMain"] img')).to_be_visible()
+        picture = page.locator('[data-testid="stMain"] img')
+        expect(picture).to_be_visible()
+        page.set_viewport_size({"width": 1024, "height": 768})
+        page.wait_for_timeout(LONGER_THAN_THE_PAUSE_MS)
+        assert picture.evaluate(WIDTH_OF_PAGE) >= 480
+        page.set_viewport_size({"width": 1280, "height": 720})
         page.get_by_role("heading", name="Review").click()
         page.keyboard.press("e")
         editor = page.get_by_role("textbox", name="Final answer")

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from pincite.core.domain.settings import PACKAGE_ROOT
 from tests.browser.conftest import PATIENCE_MS
 from tests.browser.test_journeys import NewPage
 
@@ -98,3 +99,72 @@ def test_a_citation_stays_where_it_was_pressed_while_its_page_opens_and_closes(
     page.wait_for_timeout(1_000)
     closed = mark.bounding_box()
     assert closed and abs(closed["y"] - before["y"]) < 60
+
+
+MAX_BAND = 24
+"""Pixels between the conversation and the files being read, or the box to type in."""
+BAND = """() => {
+  const [pane, below] = [".st-key-conversation", "[data-testid=stBottomBlockContainer]"].map((one) =>
+    document.querySelector(one).getBoundingClientRect())
+  return below.top - pane.bottom
+}"""
+FILES_SEEN = """() => {
+  window.bands = []
+  const look = () => {
+    if (document.querySelector(".st-key-dropped_files")?.clientHeight) window.bands.push((%s)())
+    requestAnimationFrame(look)
+  }
+  look()
+}"""
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_conversation_ends_where_the_files_being_read_begin(
+    quoting_app: str, new_page: NewPage, width: int
+) -> None:
+    page = new_page()
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(quoting_app)
+    page.get_by_role("button", name="Try it with the sample contract").click()
+    answered(page, 1)
+    expect(page.get_by_text(re.compile("Reading|recognising"))).to_have_count(0)
+    assert 0 <= page.evaluate(BAND) <= MAX_BAND
+    page.evaluate(FILES_SEEN % BAND)
+    samples = [
+        str(PACKAGE_ROOT / "data" / "samples" / f"{name}.pdf") for name in ("technical-report", "scanned-letter")
+    ]
+    page.locator("[data-testid=stChatInput] input[type=file]").set_input_files(samples)
+    ask(page, "What is the new mooring fee for berth 7?")
+    answered(page, 2)
+    bands = page.evaluate("window.bands")
+    settled = [band for band in bands if 0 <= band <= MAX_BAND]
+    assert bands and len(settled) >= 0.9 * len(bands), "in nearly each frame: its height is known a frame later"
+
+
+LEFT = """() => {
+  window.old = []
+  const [pane, from] = [document.querySelector(".st-key-conversation"), performance.now()]
+  const look = () => {
+    const seen = [...pane.querySelectorAll("p")].some((one) =>
+      one.textContent.includes("late payment") && getComputedStyle(one).visibility === "visible")
+    window.old.push([performance.now() - from, seen])
+    requestAnimationFrame(look)
+  }
+  look()
+}"""
+MAX_GHOST_MS = 150
+
+
+def test_a_conversation_that_is_left_is_not_seen_until_the_next_is_drawn(quoting_app: str, new_page: NewPage) -> None:
+    page = new_page()
+    page.goto(quoting_app)
+    page.get_by_role("button", name="Try it with the sample contract").click()
+    answered(page, 1)
+    page.wait_for_timeout(1_000)
+    new_session = page.get_by_role("button", name="New session").element_handle()
+    page.evaluate(LEFT)
+    new_session.evaluate("one => one.click()")
+    expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
+    old = page.evaluate("window.old")
+    assert old[0][1], "it was seen before"
+    assert not [at for at, seen in old if seen and at > MAX_GHOST_MS]

@@ -59,7 +59,8 @@ def test_a_collection_is_made_chosen_asked_edited_and_deleted(app: Pincite, cont
     assert turn.document_ids == (fees.id,) and {place.document_id for place in turn.citations} == {fees.id}
     screen.test.selectbox[0].set_value("").run()
     assert screen.test.session_state["session_id"] == outside.id
-    assert session.title not in screen.words(), "it is in the other collection"
+    labels = [button.label for button in screen.test.button]
+    assert f"Harbour project: {session.title}" in labels, "all sessions are listed, with the names of their collections"
 
     screen.test.switch_page("pages/documents.py").run()
     screen.test.multiselect[1].set_value([])
@@ -71,7 +72,10 @@ def test_a_collection_is_made_chosen_asked_edited_and_deleted(app: Pincite, cont
     screen.test.switch_page("pages/chat.py").run()
     screen.test.selectbox[0].set_value(made.id).run()
     screen.press("New session")
-    assert "Harbour project has no documents yet." in screen.words() and "Answers: Answer in German." in screen.words()
+    assert (
+        "Harbour project has no documents yet." in screen.words()
+        and "Instructions: Answer in German." in screen.words()
+    )
     screen.test.switch_page("pages/documents.py").run()
     screen.press("Delete collection")
     screen.test.button(key="confirm_delete").click().run()
