@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import click
 
-from pincite.commands import documents, questions, tables, upkeep
+from pincite.commands import documents, mcp, questions, tables, upkeep
 from pincite.commands.frame import (
     ANSWERED,
     FAILED,
@@ -76,7 +76,7 @@ def passphrase() -> int:
     return ANSWERED
 
 
-for command in (*questions.COMMANDS, *documents.COMMANDS, *tables.COMMANDS, *upkeep.COMMANDS):
+for command in (*questions.COMMANDS, *documents.COMMANDS, *tables.COMMANDS, *mcp.COMMANDS, *upkeep.COMMANDS):
     pincite.add_command(command)
 
 

@@ -21,7 +21,9 @@ from pincite.core.domain.settings import PACKAGE_ROOT
 from tests.make_samples import WRITERS
 
 PROJECT = tomllib.loads((PACKAGE_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-AT_THE_ROOT = ("__init__.py", "app.py", "cli.py", "serve.py", "py.typed", ".streamlit/config.toml")
+AT_THE_ROOT = (
+    "__init__.py", "app.py", "cli.py", "serve.py", "py.typed", ".streamlit/config.toml", "data/suggestions.toml",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +40,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copy(entry, source)
     for shipped in ("samples", "terms", "formulas"):
         shutil.copytree(PACKAGE_ROOT / "data" / shipped, source / "data" / shipped)
+    shutil.copy(PACKAGE_ROOT / "data" / "suggestions.toml", source / "data")
     command = [
         sys.executable,
         "-m",

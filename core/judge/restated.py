@@ -19,6 +19,8 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NOT = re.compile(r"(?<=\bca)(n)['’]t\b|n['’]t\b|(?<=\bcan)not\b", re.IGNORECASE)
 _OPENING = re.compile(r"^[^\W\d_]+,\s+")
 """One word and a comma, such as "No," or "However,", which the sentence that follows can do without."""
+_CLAUSE_NUMBER = re.compile(r"^\s*\(?\d{1,3}(?:\.\d{1,3})+[.)]?\s+(?=(?P<next>[^\W\d_]))")
+"""Such as "11.3", before the first word of a sentence."""
 MAX_TOKENS = 80
 MIN_LIKENESS = 0.7
 """Minimum share of common words, in order, of two sentences that nearly repeat each other."""
@@ -43,6 +45,9 @@ class Change:
 
 def changes(claim: str, sentence: str) -> tuple[Change, ...] | None:
     """Return what a claim changed in a sentence; None if it does not nearly repeat it."""
+    numbered = _CLAUSE_NUMBER.match(sentence)
+    if numbered and numbered["next"].isupper() and not _CLAUSE_NUMBER.match(claim):
+        sentence = sentence[numbered.end() :]
     told, given = _words(_OPENING.sub("", claim)), _words(sentence)
     mine, theirs = told.tokens, given.tokens
     if not 3 <= len(mine) <= MAX_TOKENS or not 3 <= len(theirs) <= MAX_TOKENS:

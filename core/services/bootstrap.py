@@ -53,6 +53,7 @@ class Pincite:
         from pincite.core.services.settings import SettingsInForce
         from pincite.core.services.suggestions import Suggestions
         from pincite.core.services.turns import TurnRunner
+        from pincite.core.services.verification import Verification
 
         check_engine(settings.engine)
         check_ours(settings)
@@ -81,6 +82,7 @@ class Pincite:
         self.engines = Engines(self.settings)
         self.models = ModelLibrary(lambda: self.settings.current)
         self.search = Search(self.settings, self.library, self._keywords, self._meaning)
+        self.verification = Verification(self.library, self.search)
         self.recall = Recall(self.database, self.sessions, self._meaning)
         self.verdicts = Verdicts(self.settings, self.turns, self.library)
         self.reviews = Reviews(self.database, self.turns, cite=self.verdicts.cite)

@@ -50,6 +50,16 @@ class NormalizedText:
             found = plain.find(wanted, found + 1)
         return None
 
+    def span_of(self, start: int, end: int) -> Span:
+        """Return where characters of the plain form are in the original text."""
+        _, origin = self._mapped
+        return Span(origin[start], _end_of(self.text, origin[end - 1]))
+
+
+def plain_form(text: str) -> str:
+    """Return a text as quotations are compared: one kind of quotation mark and dash, no line breaks, no hyphenation."""
+    return _normalize(text)[0]
+
 
 def locate(quotation: str, page_text: str) -> Span | None:
     """Return where `quotation` is in `page_text`, or None; for many quotations of a page use NormalizedText."""

@@ -24,6 +24,7 @@ SECTIONS = (
     "Figures and charts",
     "Review",
     "Suggestions and document cards",
+    "The Model Context Protocol",
 )
 HEAD = """\
 # Documented behaviours
