@@ -3,6 +3,7 @@
 import click
 
 from pincite.commands.frame import ANSWERED, Command, opened, working_settings
+from pincite.core import __version__
 
 
 @click.command(cls=Command)
@@ -17,7 +18,7 @@ def mcp(allow_add: bool) -> int:
     from pincite.web.operations import Operations
 
     with opened(settings) as pincite:
-        make_server(Operations(pincite), may_add=allow_add).run("stdio")
+        make_server(Operations(pincite), version=__version__, may_add=allow_add).run("stdio")
     return ANSWERED
 
 

@@ -17,7 +17,6 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.types import Resource, ToolAnnotations
 from pydantic import BaseModel, Field
 
-from pincite.core import __version__
 from pincite.core.domain.errors import PinciteError
 from pincite.web.operations import (
     MAX_RESULTS,
@@ -65,11 +64,11 @@ class _Server(MCPServer):
         ]
 
 
-def make_server(operations: Operations, *, may_add: bool = False) -> MCPServer:
+def make_server(operations: Operations, *, version: str = "", may_add: bool = False) -> MCPServer:
     """Return the server; with ``may_add`` it has a tool that adds files of this machine to the library."""
     logging.getLogger().addHandler(logging.NullHandler())  # else the SDK configures the root logger
     server = _Server(
-        "pincite", title="Pincite", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING",
+        "pincite", title="Pincite", version=version, instructions=INSTRUCTIONS, log_level="WARNING",
         subscriptions=False,
     )  # fmt: skip
     server.operations = operations
