@@ -84,7 +84,7 @@ def draw_waiting(app: Pincite, flagged: int) -> None:
         st.caption("No waiting answers match these filters.")
         return
     turn = app.verdicts.as_current(app.turns.without_trace(lines[position].id))
-    draw_case(app, turn, position, len(lines) - 1, names)
+    draw_case(app, turn, position, len(lines) - 1, names, waiting=app.turns.count_lines(wanted))
 
 
 def draw_queue(app: Pincite, lines: Sequence[TurnLine]) -> None:
@@ -148,7 +148,8 @@ def draw_filters(names: dict[str, str]) -> TurnFilter:
     return TurnFilter(TurnStatus.FLAGGED, words or "", document or "", since, most / 100)
 
 
-def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[str, str]) -> None:
+def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[str, str], *, waiting: int) -> None:
+    """``last``: position of the last case that is listed; ``waiting``: the number of all that match the filter."""
     draft = app.reviews.draft(turn.id)
     editing = draft is not None or st.session_state.get(deciding.EDITING) == turn.id
     with st.container(key=BAR, gap="xsmall"):
@@ -159,7 +160,7 @@ def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[st
             else:
                 draw_deciding_bar(app, turn)
             st.space("stretch")
-            st.caption(f"{position + 1} of {last + 1}", width="content")
+            st.caption(f"{position + 1} of {waiting:,}", width="content")
             icon_button("Previous answer", "arrow_upward", deciding.move_to, position - 1, key="previous", shortcut="K",
                         disabled=position == 0)  # fmt: skip
             icon_button("Next answer", "arrow_downward", deciding.move_to, position + 1, key="next", shortcut="J",
@@ -261,7 +262,8 @@ def draw_evidence(app: Pincite, turn: Turn, names: dict[str, str], *, editing: b
     document = app.library.get(shown.document_id)
     with row(gap="xsmall"):
         draw_pager(app, document, shown, deciding.SLOT)
-        draw_neighbours(shown, deciding.SLOT)
+        if turn.citations and not editing:
+            draw_neighbours(shown, deciding.SLOT)
     draw_picture(document, shown, deciding.SLOT)
 
 

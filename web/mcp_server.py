@@ -142,7 +142,7 @@ def make_server(operations: Operations, *, version: str = "", may_add: bool = Fa
             path: Annotated[str, Field(description="Whole path of a PDF or Word file on this machine.", min_length=1)],
             collection: Annotated[str, Field(description="Put it into this collection; made if it is new.")] = "",
         ) -> DocumentEntry:
-            """Read a file of this machine into the library, and wait until it is indexed."""
+            """Read a file of this machine into the library, and wait until it is indexed, at most ten minutes."""
             with adding:
                 return _said(lambda: operations.add_document(path, collection))
 
@@ -176,6 +176,6 @@ def _found(operation: Callable[[], Content]) -> Content:
 
 
 def _number(page: str) -> int:
-    if not (page.isascii() and page.isdecimal()):
+    if not (page.isascii() and page.isdecimal() and len(page) < 10):
         raise ResourceNotFoundError(f"{json.dumps(page)} is not a page number.")
     return int(page)

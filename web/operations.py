@@ -3,6 +3,8 @@
 Documents and collections are named by their names or ids. Pages are counted from 1, as in the file.
 """
 
+import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
@@ -17,6 +19,8 @@ from pincite.core.domain.turns import Turn, TurnStatus
 from pincite.core.services.bootstrap import Pincite
 
 POLL_SECONDS = 0.3
+ADDING_SECONDS = 600.0
+"""Maximum time a call waits for a file to be read; reading goes on afterwards."""
 MAX_RESULTS = 50
 
 
@@ -103,9 +107,10 @@ class QuoteVerdict(BaseModel):
         description="partial: similar words are there, or the same words on another page than named"
     )
     places: list[Place]
-    differences: list[QuoteDifference]
+    differences: list[QuoteDifference] = Field(description="of a verified quotation: what an ellipsis leaves out")
     on_named_page: bool | None = Field(description="whether it is on the page that was named; null if none was")
     pages_searched: int
+    pages_without_text: int = Field(description="pages that are empty, not yet read, or could not be read")
 
 
 class ClaimVerdict(BaseModel):
@@ -191,17 +196,22 @@ class Operations:
         kept_in = self._collection(collection) if collection else None
         if session_id:
             session = app.sessions.get(session_id)
+            if kept_in and session.collection_id != kept_in.id:
+                raise CollectionError(f"The session is not in the collection {collection}.", hint="Begin a new one.")
         else:
             session = app.sessions.create(question[:60], list(scope), collection_id=kept_in.id if kept_in else "")
         turn_id = app.runner.ask(session.id, question, document_ids=tuple(scope))
-        waited, told = 0.0, 0
-        while (snapshot := app.runner.wait(turn_id, POLL_SECONDS)).running:
-            if len(snapshot.steps) > told:
-                told = len(snapshot.steps)
-                progress(told, snapshot.steps[-1])
-            if (waited := waited + POLL_SECONDS) >= seconds:
-                app.runner.stop(turn_id)
-                raise TurnError(f"There was no answer within {seconds:.0f} seconds.", hint="Ask more narrowly.")
+        until, reported = time.monotonic() + seconds, 0
+        try:
+            while (snapshot := app.runner.wait(turn_id, POLL_SECONDS)).running:
+                if len(snapshot.steps) > reported:
+                    reported = len(snapshot.steps)
+                    progress(reported, snapshot.steps[-1])
+                if time.monotonic() > until:
+                    raise TurnError(f"There was no answer within {seconds:.0f} seconds.", hint="Ask more narrowly.")
+        except BaseException:  # also if the caller has gone, which ``progress`` raises
+            app.runner.stop(turn_id)
+            raise
         return answer_of(app.verdicts.as_current(app.turns.without_trace(turn_id)))
 
     def verify_quote(self, quotation: str, document: str, page: int | None, collection: str) -> QuoteVerdict:
@@ -217,6 +227,7 @@ class Operations:
             differences=[QuoteDifference(quotation=one.quotation, page=one.page) for one in check.differences],
             on_named_page=on_named,
             pages_searched=check.pages_searched,
+            pages_without_text=check.pages_without_text,
         )
 
     def verify_claim(self, claim: str, documents: Sequence[str], collection: str) -> ClaimVerdict:
@@ -224,15 +235,14 @@ class Operations:
         return ClaimVerdict(agreement=check.agreement.value, statements=[_statement(one) for one in check.claims])
 
     def add_document(self, path: str, collection: str) -> DocumentEntry:
-        file = Path(path).expanduser()
-        if not file.is_file():
-            raise DocumentError(f"There is no file {path}.", hint="Give the whole path of a PDF or Word file.")
-        app = self._pincite
-        into = (app.collections.find(collection) or app.collections.create(collection)) if collection else None
+        app, file = self._pincite, Path(path)
+        if not (file.is_absolute() and os.access(file, os.R_OK) and file.is_file()):
+            raise DocumentError(f"{path} cannot be read.", hint="Give the whole path of a PDF or Word file.")
         added = app.ingest.add(file, file.name).document
-        if into:
+        if collection:
+            into = app.collections.find(collection) or app.collections.create(collection)
             app.collections.add(into.id, [added.id])
-        app.ingest.wait([added.id])
+        app.ingest.wait([added.id], timeout_seconds=ADDING_SECONDS)
         return next(one for one in self.list_documents().documents if one.id == added.id)
 
     def _documents(self, names: Sequence[str], collection: str) -> list[Document]:

@@ -113,7 +113,7 @@ class Pincite:
             settle=self._settle,
             collection=self.collections.get,
         )
-        self.suggestions = Suggestions(equipment, self.runner.busy)
+        self.suggestions = Suggestions(equipment, self.runner.busy, self.library)
         self.deletion = Deletion(
             self.runner,
             self.sessions,

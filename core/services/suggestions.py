@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from pincite.core.documents.tables import find_tables
 from pincite.core.domain.answers import AnswerPart
 from pincite.core.domain.documents import Document
-from pincite.core.domain.errors import PinciteError
 from pincite.core.domain.presentation import Tier, present
 from pincite.core.domain.search import Mode
 from pincite.core.domain.settings import PACKAGE_ROOT
@@ -36,7 +35,7 @@ logger = logging.getLogger(__name__)
 ABOUT = "What is this document about?"
 _Key: TypeAlias = tuple[str, int]
 WANTED = 3
-MAX_TRIED = 12
+MAX_TRIED = 9
 """Questions tried for each document; each takes about a second of one processor."""
 LONG = 4
 """Minimum number of pages of a document with a cover."""
@@ -79,13 +78,17 @@ class _Silent:
 class Suggestions:
     """Tries questions in one thread, while no answer is written; what is found is kept in memory."""
 
-    def __init__(self, equipment: Callable[[], Equipment], busy: Callable[[], bool]) -> None:
+    def __init__(self, equipment: Callable[[], Equipment], busy: Callable[[], bool], library: "Library") -> None:
         self._equipment = equipment
         self._busy = busy
+        self._library = library
         self._graph = build_graph()
         self._found: dict[_Key, list[Suggestion]] = {}
-        self._tried: dict[_Key, int] = {}
-        """Number of questions tried; MAX_TRIED if no more are to be tried."""
+        self._trials: dict[_Key, Iterator[Suggestion | None]] = {}
+        self._turns: dict[_Key, int] = {}
+        """Number of questions tried."""
+        self._searched = set[_Key]()
+        """Documents of which no more questions are tried."""
         self._wanted: list[Document] = []
         self._stop = threading.Event()
         self._lock = threading.Lock()
@@ -93,10 +96,11 @@ class Suggestions:
 
     def of(self, documents: Sequence[Document]) -> tuple[Suggestion, ...]:
         """Return at most WANTED questions, of as many documents as possible, and look for more if they are fewer."""
+        here = self._here(documents)
         with self._lock:
-            own = [list(self._found.get(_key(document), ())) for document in documents]
-            self._wanted = list(documents)
-            if not self.known(documents) and self._thread is None and not self._stop.is_set():
+            own = [list(self._found.get(_key(document), ())) for document in here]
+            self._wanted = here
+            if not self._is_known(here) and self._thread is None and not self._stop.is_set():
                 self._thread = threading.Thread(target=self._look, name="suggestions", daemon=True)
                 self._thread.start()
         found = dict[str, Suggestion]()
@@ -106,13 +110,23 @@ class Suggestions:
 
     def known(self, documents: Sequence[Document]) -> bool:
         """Return whether no more questions are looked for: there are enough, or all documents were searched."""
+        return self._is_known(self._here(documents))
+
+    def _is_known(self, documents: Sequence[Document]) -> bool:
         enough = len({one.question for document in documents for one in self._found.get(_key(document), ())}) >= WANTED
-        return enough or all(self._tried.get(_key(document), 0) >= MAX_TRIED for document in documents)
+        return enough or all(_key(document) in self._searched for document in documents)
+
+    def _here(self, documents: Sequence[Document]) -> list[Document]:
+        """Return those that are still in the library."""
+        here = {document.id for document in self._library.list()}
+        return [document for document in documents if document.id in here]
 
     def forget(self, document_id: str) -> None:
         """Delete the questions of a removed document."""
         with self._lock:
             self._found = {key: found for key, found in self._found.items() if key[0] != document_id}
+            self._searched = {key for key in self._searched if key[0] != document_id}
+            self._trials = {key: trials for key, trials in self._trials.items() if key[0] != document_id}
 
     def close(self) -> None:
         """Stop a trial between its words; wait a limited time for it."""
@@ -124,41 +138,51 @@ class Suggestions:
 
     def _look(self) -> None:
         """Try one question of each document in turn, so that the first questions are of different documents."""
-        trials = dict[_Key, Iterator[Suggestion | None]]()
-        while (document := self._next()) is not None:
-            key = _key(document)
-            trial = trials.setdefault(key, self._trials(document))
-            try:
-                with stoppable(self._stop.is_set):
-                    one = next(trial)
-                with self._lock:
-                    self._tried[key] = self._tried.get(key, 0) + 1
-                    if one is not None:
-                        self._found.setdefault(key, []).append(one)
-                continue
-            except StopIteration:
-                pass
-            except PinciteError as error:  # the document was removed, cannot be read, or Pincite closes
-                logger.info("No questions are suggested for %s: %s", document.id[:8], error)
-            except Exception:  # the thread's outermost frame: the fault goes to the log, and nobody waits for ever
-                logger.exception("Looking for questions to suggest failed")
-            self._tried[key] = MAX_TRIED
+        try:
+            while (document := self._next()) is not None:
+                self._try_one(document)
+        except Exception:  # the thread's outermost frame: the fault goes to the log, and the next drawing tries again
+            logger.exception("Looking for questions to suggest failed")
+        finally:
+            with self._lock:
+                self._thread = None
+
+    def _try_one(self, document: Document) -> None:
+        key, one = _key(document), None
+        with self._lock:
+            trials = self._trials.setdefault(key, self._tried(document))
+        try:
+            with stoppable(self._stop.is_set):
+                one = next(trials)
+            ended = False
+        except StopIteration:
+            ended = True
+        except Exception as error:  # the document was removed, cannot be read, or Pincite closes
+            logger.info("No more questions are suggested for %s: %s", document.id[:8], error)
+            ended = True
+        with self._lock:
+            if key not in self._trials:  # the document was removed meanwhile
+                return
+            if ended:
+                self._searched.add(key)
+            elif one is not None:
+                self._found.setdefault(key, []).append(one)
+            self._turns[key] = self._turns.get(key, 0) + 1
 
     def _next(self) -> Document | None:
         """Return the document with the fewest tried questions; None if no more are to be tried."""
-        here = {document.id for document in self._equipment().library.list()} if not self._stop.is_set() else set()
+        if self._stop.is_set():
+            return None
         with self._lock:
-            self._found = {key: found for key, found in self._found.items() if key[0] in here}
-            self._tried |= {_key(one): MAX_TRIED for one in self._wanted if one.id not in here}
-            left = [one for one in self._wanted if self._tried.get(_key(one), 0) < MAX_TRIED]
-            if not left or self.known(self._wanted):
-                self._thread = None
-                return None
-            return min(left, key=lambda one: self._tried.get(_key(one), 0))
+            wanted = self._wanted
+        here = self._here(wanted)
+        with self._lock:
+            left = [] if self._is_known(here) else [one for one in here if _key(one) not in self._searched]
+            return min(left, key=lambda one: self._turns.get(_key(one), 0), default=None)
 
-    def _trials(self, document: Document) -> Iterator[Suggestion | None]:
+    def _tried(self, document: Document) -> Iterator[Suggestion | None]:
         """Yield each question that the document answers, None for each that it does not."""
-        for candidate in _candidates(document, self._equipment().library):
+        for candidate in _candidates(document, self._library):
             while self._busy():
                 if self._stop.wait(WAIT_SECONDS):
                     return
@@ -183,7 +207,8 @@ class Suggestions:
         whole = turn.status is TurnStatus.ANSWERED and present(turn).tier is Tier.ANSWERED and turn.citations
         at_place = candidate.page_index in (None, *(citation.page_index for citation in turn.citations))
         holds = re.compile(rf"(?<![\w.,]){re.escape(flat(candidate.holds).casefold())}(?!\w|[.,]\d)")
-        return bool(whole) and at_place and any(holds.search(flat(text).casefold()) for text in texts)
+        held = not candidate.holds or any(holds.search(flat(text).casefold()) for text in texts)
+        return bool(whole) and at_place and held
 
 
 def _candidates(document: Document, library: "Library") -> Iterator[_Candidate]:

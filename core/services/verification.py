@@ -1,12 +1,13 @@
 """Check a quotation or a claim, whoever wrote it, against the pages of the documents."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from rapidfuzz import fuzz
 
@@ -16,7 +17,7 @@ from pincite.core.judge.citations import cite, read_typed
 from pincite.core.judge.verdict import verdict_of
 from pincite.core.services.search import Search
 from pincite.core.text.plain import flat
-from pincite.core.text.quotations import NormalizedText, best_quotation, locate, plain_form
+from pincite.core.text.quotations import EDGES, NormalizedText, best_quotation, plain_form
 
 if TYPE_CHECKING:
     from pincite.core.store.library import Library
@@ -24,16 +25,18 @@ if TYPE_CHECKING:
 MIN_LIKENESS = 75.0
 """Minimum share of equal characters, in percent, of a quotation and the words of a page that it may be meant for."""
 MIN_SHARED_WORDS = 0.5
-"""Minimum share of a quotation's words that a page must have to be compared character by character."""
-MAX_COMPARED = 20
+"""Minimum share of a quotation's words that a page must have to be searched; some may be hyphenated there."""
+MAX_COMPARED = 40
 """Pages that are compared character by character."""
 MAX_PLACES = 20
 MAX_PASSAGES = 8
 """Passages that a claim is compared with."""
 PAGE_END = 2_000
 """Number of characters on both sides of a page break that are searched together."""
-_ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:…|\.{3})\s*\]|\(\s*(?:…|\.{3})\s*\)|…|\.{3})\s*")
+_ELLIPSIS = re.compile(r"[\[(][ \t]?(?:…|\.{3})[ \t]?[\])]|…|\.{3}")
 _WORD = re.compile(r"\w{3,}")
+_UNSPACED = "\u2e80"
+"""Scripts from here on have no spaces between words."""
 
 
 class QuoteStatus(StrEnum):
@@ -64,7 +67,10 @@ class QuoteCheck:
     places: tuple[Citation, ...] = ()
     """Where the words are; of a partial match the most similar place."""
     differences: tuple[Difference, ...] = ()
+    """Of a verified quotation the words that an ellipsis stands for."""
     pages_searched: int = 0
+    """Pages with text."""
+    pages_without_text: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,18 @@ class ClaimCheck:
     agreement: ClaimAgreement
     claims: tuple[Claim, ...] = ()
     """Each statement of the claim, with its reason and the quotation that decides it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Likely:
+    """A page that shares words with the quotation."""
+
+    document: Document
+    page_index: int
+    shared: frozenset[str]
+
+
+_Found: TypeAlias = tuple[tuple[Citation, ...], tuple[Difference, ...]]
 
 
 class Verification:
@@ -82,32 +100,33 @@ class Verification:
     def quotation(self, quotation: str, documents: Sequence[Document], page_index: int | None = None) -> QuoteCheck:
         """Look for a quotation word for word on all pages of these documents, else for the most similar words.
 
-        An ellipsis stands for words that were left out. ``page_index``: the page that the quotation is said to be on.
+        An ellipsis stands for words that were left out, which are returned. ``page_index``: the page that the
+        quotation is said to be on.
         """
-        pages = [(one, at) for one in documents for at in range(one.page_count)]
         parts = [part for part in _ELLIPSIS.split(quotation) if part.strip()]
-        if not parts:
-            return QuoteCheck(QuoteStatus.NOT_FOUND, pages_searched=len(pages))
-        shares = {(document.id, at): self._shared_words(quotation, document, at) for document, at in pages}
-        likely = [page for page in pages if shares[page[0].id, page[1]] > 0]
-        exact = [place for document, at in likely for place in self._exact(parts, document, at)]
-        exact = exact or [place for document in documents for place in self._over_page_break(quotation, document)]
-        on_named = [place for place in exact if page_index in (None, place.page_index)]
-        if exact:
-            status = QuoteStatus.VERIFIED if on_named else QuoteStatus.PARTIAL
-            return QuoteCheck(status, tuple((on_named or exact)[:MAX_PLACES]), pages_searched=len(pages))
-        likely.sort(key=lambda page: -shares[page[0].id, page[1]])
-        best: tuple[float, Citation] | None = None
-        for document, at in likely[:MAX_COMPARED]:
-            if shares[document.id, at] < MIN_SHARED_WORDS:
-                break
-            found = self._similar(quotation, document, at)
-            if found and (best is None or found[0] > best[0]):
-                best = found
+        wanted = _terms(quotation)
+        likely, searched, empty = list[_Likely](), 0, 0
+        for document in documents:
+            for at in range(document.page_count):
+                text = self._library.page_text(document.id, at).casefold()
+                if not text.strip():
+                    empty += 1
+                    continue
+                searched += 1
+                shared = frozenset(term for term in wanted if term in text)
+                if parts and len(shared) >= MIN_SHARED_WORDS * len(wanted):
+                    likely.append(_Likely(document, at, shared))
+        whole = [found for page in likely for found in self._exact(parts, page.document, page.page_index)]
+        whole = whole or [found for one in documents for found in self._over_page_break(parts, wanted, one)]
+        named = [found for found in whole if any(place.page_index == page_index for place in found[0])]
+        if found := named or whole:
+            status = QuoteStatus.VERIFIED if page_index is None or named else QuoteStatus.PARTIAL
+            places = tuple(place for one in found for place in one[0])[:MAX_PLACES]
+            return QuoteCheck(status, places, found[0][1], searched, empty)
+        best = self._most_similar(quotation, likely, page_index)
         if best is None or best[0] < MIN_LIKENESS:
-            return QuoteCheck(QuoteStatus.NOT_FOUND, pages_searched=len(pages))
-        differences = tuple(_differences(quotation, best[1].quotation))
-        return QuoteCheck(QuoteStatus.PARTIAL, (best[1],), differences, len(pages))
+            return QuoteCheck(QuoteStatus.NOT_FOUND, pages_searched=searched, pages_without_text=empty)
+        return QuoteCheck(QuoteStatus.PARTIAL, (best[1],), best[2], searched, empty)
 
     def claim(self, claim: str, documents: Sequence[Document]) -> ClaimCheck:
         """Judge each statement of a claim by the passages that a search for it finds in these documents.
@@ -133,41 +152,55 @@ class Verification:
             claims = judged(f"{claim.rstrip().rstrip('.')} [{number}].")
         return ClaimCheck(_agreement([one.status for one in claims]), claims)
 
-    def _shared_words(self, quotation: str, document: Document, page_index: int) -> float:
-        """Return the share of the quotation's words that the page has; of quotations without any, 1."""
-        text = plain_form(self._library.page_text(document.id, page_index)).casefold()
-        words = set(_WORD.findall(plain_form(quotation).casefold()))
-        return sum(word in text for word in words) / len(words) if words else 1.0
+    def _exact(self, parts: Sequence[str], document: Document, page_index: int) -> Iterator[_Found]:
+        """Yield the place of all parts, one after the other, on this page, with the words between them."""
+        found = _located(parts, self._library.page_text(document.id, page_index))
+        if found:
+            yield (self._place(document, page_index, found[0]),), found[1]
 
-    def _exact(self, parts: Sequence[str], document: Document, page_index: int) -> Iterator[Citation]:
-        """Yield the place of all parts, one after the other, on this page."""
-        text = self._library.page_text(document.id, page_index)
-        start, end = -1, 0
-        for part in parts:
-            found = locate(part, text[end:])
-            if found is None:
-                return
-            start, end = end + found.start if start < 0 else start, end + found.end
-        yield self._place(document, page_index, Span(start, end))
+    def _over_page_break(self, parts: Sequence[str], wanted: frozenset[str], document: Document) -> Iterator[_Found]:
+        """Yield both places of a quotation that begins on a page and ends on the next, directly behind it."""
+        before = self._library.page_text(document.id, 0)
+        for at in range(1, document.page_count):
+            text, before = before, self._library.page_text(document.id, at)
+            begin = text.rfind(" ", 0, max(0, len(text) - PAGE_END)) + 1
+            end = before.find(" ", PAGE_END)
+            both = f"{text[begin:]}\n{before[: end if end >= 0 else len(before)]}"
+            folded, break_at = both.casefold(), len(text) - begin
+            if sum(term in folded for term in wanted) < MIN_SHARED_WORDS * len(wanted):
+                continue
+            found = _located(parts, both)
+            if found and found[0].start < break_at < found[0].end - 1:
+                first, last = Span(begin + found[0].start, len(text)), Span(0, found[0].end - break_at - 1)
+                yield (self._place(document, at - 1, first), self._place(document, at, last)), found[1]
 
-    def _over_page_break(self, quotation: str, document: Document) -> Iterator[Citation]:
-        """Yield the beginning of the quotation on each page that it runs beyond."""
-        for at, after in pairwise(range(document.page_count)):
-            text = self._library.page_text(document.id, at)
-            offset = max(0, len(text) - PAGE_END)
-            both = f"{text[offset:]}\n{self._library.page_text(document.id, after)[:PAGE_END]}"
-            if (found := locate(quotation, both)) and offset + found.start < len(text):
-                yield self._place(document, at, Span(offset + found.start, len(text)))
+    def _most_similar(
+        self, quotation: str, likely: Sequence["_Likely"], page_index: int | None
+    ) -> tuple[float, Citation, tuple[Difference, ...]] | None:
+        """Return the likeness in percent, the place and the differences of the words most like the quotation."""
+        pages_with = Counter(term for page in likely for term in page.shared)
 
-    def _similar(self, quotation: str, document: Document, page_index: int) -> tuple[float, Citation] | None:
-        """Return the likeness in percent, and the place, of the page's words that are most like the quotation."""
-        text = self._library.page_text(document.id, page_index)
-        normalized = NormalizedText(text)
-        aligned = fuzz.partial_ratio_alignment(plain_form(quotation), plain_form(text))
-        if aligned is None or len(plain_form(quotation)) > len(plain_form(text)):
-            return None
-        start, end = _whole_words(plain_form(text), aligned.dest_start, aligned.dest_end)
-        return aligned.score, self._place(document, page_index, normalized.span_of(start, end))
+        def rank(page: _Likely) -> tuple[bool, float]:
+            return page.page_index != page_index, -sum(1 / pages_with[term] for term in page.shared)
+
+        ranked = sorted(likely, key=rank)
+        wanted = plain_form(flat(quotation)).strip()
+        best: tuple[float, Citation, tuple[Difference, ...]] | None = None
+        for page in ranked[:MAX_COMPARED]:
+            text = self._library.page_text(page.document.id, page.page_index)
+            plain = plain_form(text)
+            aligned = fuzz.partial_ratio_alignment(wanted.casefold(), plain.casefold())
+            if aligned is None or not plain.strip() or len(plain.casefold()) != len(plain):
+                continue
+            whole = len(wanted) > len(plain)
+            score = fuzz.ratio(wanted.casefold(), plain.casefold()) if whole else aligned.score
+            if score < MIN_LIKENESS or (best and score <= best[0]):
+                continue
+            start, end = (0, len(plain)) if whole else (aligned.dest_start, aligned.dest_end)
+            start, end, differences = _compared(wanted, plain, start, end)
+            place = self._place(page.document, page.page_index, NormalizedText(text).span_of(start, end))
+            best = score, place, differences
+        return best
 
     def _place(self, document: Document, page_index: int, span: Span) -> Citation:
         page = self._library.page(document.id, page_index)
@@ -184,16 +217,49 @@ def _agreement(statuses: Sequence[ClaimStatus]) -> ClaimAgreement:
     return ClaimAgreement.NOT_THERE if all(one in absent for one in statuses) else ClaimAgreement.PARTLY_SUPPORTED
 
 
-def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
-    while start > 0 and text[start - 1].isalnum() and text[start].isalnum():
-        start -= 1
-    while end < len(text) and text[end].isalnum() and text[end - 1].isalnum():
-        end += 1
-    return start, end
+def _terms(quotation: str) -> frozenset[str]:
+    """Return what a page must mostly have: words, of scripts without spaces pairs of characters."""
+    plain = plain_form(quotation).casefold()
+    found = _WORD.findall(plain) or re.findall(r"\w+", plain)
+    unspaced = {word for word in found if max(word) >= _UNSPACED}
+    pairs = {"".join(pair) for word in unspaced for pair in pairwise(word)}
+    return frozenset({word for word in found if word not in unspaced} | pairs)
 
 
-def _differences(quotation: str, words: str) -> Iterator[Difference]:
-    mine, theirs = plain_form(flat(quotation)).split(), plain_form(flat(words)).split()
-    for tag, a, b, c, d in SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes():
-        if tag != "equal":
-            yield Difference(" ".join(mine[a:b]), " ".join(theirs[c:d]))
+def _located(parts: Sequence[str], text: str) -> tuple[Span, tuple[Difference, ...]] | None:
+    """Return where all parts are, one after the other, and the words between them."""
+    page, spans = NormalizedText(text), list[Span]()
+    for part in parts:
+        found = page.locate(part, spans[-1].end if spans else 0)
+        if found is None:
+            return None
+        spans.append(found)
+    left_out = (flat(text[one.end : other.start]) for one, other in pairwise(spans))
+    between = tuple(Difference("…", words) for words in left_out if words)
+    return (Span(spans[0].start, spans[-1].end), between) if spans else None
+
+
+def _compared(wanted: str, plain: str, start: int, end: int) -> tuple[int, int, tuple[Difference, ...]]:
+    """Return where the similar words begin and end, as whole words, and how they differ from the quotation."""
+    margin = (end - start) // 4 + 1
+    words = [one for one in re.finditer(r"\S+", plain) if one.end() > start - margin and one.start() < end + margin]
+    mine, theirs = wanted.split(), [one[0] for one in words]
+    steps = SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes()
+    if steps and steps[0][0] != "equal":  # of what is around the similar words only as much as the quotation has
+        tag, a, b, c, d = steps[0]
+        steps[0] = (tag, a, b, max(c, d - (b - a)), d)
+    if steps and steps[-1][0] != "equal":
+        tag, a, b, c, d = steps[-1]
+        steps[-1] = (tag, a, b, c, min(d, c + (b - a)))
+    first, last = (steps[0][3], steps[-1][4]) if steps else (0, 0)
+    if first >= last:
+        return start, end, (Difference(wanted, plain[start:end]),)
+    differences = tuple(
+        Difference(" ".join(mine[a:b]), " ".join(theirs[c:d]))
+        for tag, a, b, c, d in steps
+        if tag != "equal"
+        and (a < b or c < d)
+        # what follows the quoted words on the page is not part of them
+        and not (0 in (a, len(mine) - b) and " ".join(mine[a:b]).strip(EDGES) == " ".join(theirs[c:d]).strip(EDGES))
+    )
+    return words[first].start(), words[last - 1].end(), differences

@@ -44,6 +44,10 @@ KEPT_IN_MEMORY = 200
 _NEWEST = """position = (SELECT max(position) FROM turns AS other
   WHERE other.session_id = turns.session_id AND other.place = turns.place)"""
 """Condition for a turn to be the newest version of its question."""
+_NOT_REPLACED = f"""NOT EXISTS (SELECT 1 FROM turns AS later WHERE later.session_id = turns.session_id
+  AND later.place = turns.place AND later.position > turns.position
+  AND later.status IN ({", ".join(f"'{status.value}'" for status in FINISHED)}))"""
+"""Condition for a turn to have no newer version with an answer: an older version waits for nobody's review."""
 MAX_SEARCHED = 200
 """Characters of a search that count: SQLite refuses very long patterns."""
 
@@ -217,7 +221,10 @@ class Turns:
         return [row["id"] for row in rows]
 
     def count_flagged(self) -> int:
-        return self._database.number("SELECT count(*) FROM turns WHERE status = ?", (TurnStatus.FLAGGED,))
+        """Return the number of answers that wait for review."""
+        return self._database.number(
+            f"SELECT count(*) FROM turns WHERE status = ? AND {_NOT_REPLACED}", (TurnStatus.FLAGGED,)
+        )
 
     def recent(self, limit: int) -> list[Turn]:
         return self._read("1 ORDER BY started_at DESC LIMIT ?", (limit,))
@@ -401,7 +408,8 @@ def _condition(wanted: TurnFilter) -> tuple[str, list[object]]:
     """SQL that holds for the turns that are wanted, and its values."""
     parts: list[tuple[str, tuple[object, ...]]] = []
     if wanted.status:
-        parts.append(("status = ?", (wanted.status,)))
+        waits = wanted.status is TurnStatus.FLAGGED
+        parts.append((f"turns.status = ? AND {_NOT_REPLACED}" if waits else "turns.status = ?", (wanted.status,)))
     if wanted.words.strip():
         pattern = containing(wanted.words)
         parts.append((r"(question LIKE ? ESCAPE '\' OR reasons LIKE ? ESCAPE '\')", (pattern, pattern)))

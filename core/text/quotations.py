@@ -5,6 +5,7 @@ marked on the page. Which sentence best backs a claim is answered here too; whet
 """
 
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -22,7 +23,8 @@ _PLAIN = {
 }
 MIN_SHARE = 0.5
 """Minimum share of the most that any sentence has in common with a claim, for its figures to count."""
-_EDGES = " \"'.,;:…“”‘’«»"
+EDGES = " \"'.,;:…“”‘’«»"
+"""Characters at the ends of a quotation that need not be on the page."""
 
 
 class NormalizedText:
@@ -36,13 +38,17 @@ class NormalizedText:
     def _mapped(self) -> tuple[str, list[int]]:
         return _normalize(self.text)
 
-    def locate(self, quotation: str) -> Span | None:
-        """Return where `quotation` is in the original text, or None if it is not there word for word."""
-        wanted = _normalize(quotation)[0].strip(_EDGES)
+    def locate(self, quotation: str, start: int = 0) -> Span | None:
+        """Return where `quotation` is in the original text from `start` on; None if it is not there word for word."""
+        given = _normalize(quotation)[0]
+        wanted = given.strip(EDGES)
         if not wanted:
             return None
+        before = given.find(wanted) - 1
+        if wanted[0].isdigit() and before >= 0 and given[before] in ".,":  # ".5" is not 5
+            wanted = given[before] + wanted
         plain, origin = self._mapped
-        found = plain.find(wanted)
+        found = plain.find(wanted, bisect_left(origin, start))
         while found >= 0:
             end = found + len(wanted)
             if not (_splits_word(plain, found) or _splits_word(plain, end)):
@@ -137,10 +143,12 @@ def _splits_word(plain: str, position: int) -> bool:
     before, after = plain[position - 1], plain[position]
     if before.isdigit() and after in ".," and plain[position + 1 : position + 2].isdigit():
         return True
-    if after.isdigit() and before in ".,-" and position > 1:
-        # "5 %" is not in "1.5 %", nor "5" in "-5"; in "2019-2020" and "pages-5" the dash is no sign.
-        further = plain[position - 2]
-        return not further.isalnum() if before == "-" else further.isdigit()
+    further = plain[position - 2] if position > 1 else " "
+    if after.isdigit() and before in ".,-":
+        # "5 %" is not in "1.5 %" and ".5 %", nor "5" in "-5"; in "2019-2020" and "pages-5" the dash is no sign.
+        return not further.isalnum() if before == "-" else further.isdigit() or further == " "
+    if after.isdigit() and before in "/'" and further.isdigit():
+        return True  # "2 years" is not in "1/2 years", nor "000" in "1'000"
     return before.isalnum() and after.isalnum() and before < "\u2e80" and after < "\u2e80"
 
 

@@ -250,7 +250,7 @@ def _closest(cited: Sequence[Citation], shown: ShownPage, step: int) -> int:
     distances = [(step * (one.page_index - shown.page_index), number) for number, one in enumerate(cited)
                  if one.document_id == shown.document_id]  # fmt: skip
     ahead = [(distance, number) for distance, number in distances if distance > 0]
-    return min(ahead)[1] if ahead else (0 if step > 0 else len(cited) - 1)
+    return min(ahead or distances)[1] if distances else 0
 
 
 def draw_file_button(app: Pincite, document: Document, *, key: str) -> None:
@@ -264,7 +264,9 @@ def draw_page_panel(app: Pincite, shown: ShownPage, slot: str) -> None:
     with row(gap="xsmall", key=HEAD):
         st.markdown(f"**{escape(document.name)}**", wrap=False, width="stretch")
         draw_pager(app, document, shown, slot)
-        draw_neighbours(shown, slot)
+        here = {one.id for one in app.library.list()}
+        cited = tuple(place for place in shown.citations if place.document_id in here)
+        draw_neighbours(replace(shown, citations=cited), slot)
         draw_file_button(app, document, key=f"{slot}_file")
         icon_button("Close the page", "close", show_page, slot, None, key=f"{slot}_close", shortcut="Escape")
     draw_picture(document, shown, slot)

@@ -2,7 +2,7 @@
 // what a person looks at stays where it is when the conversation becomes narrower or wider.
 const MARGIN = 8
 const LEAVING_MS = 5000
-const SESSIONS = ".st-key-session_list button, .st-key-new_session button"
+const SESSIONS = "[class*=st-key-session_]:not(.st-key-session_list) button, .st-key-new_session button"
 
 const questions = (pane) => [...pane.querySelectorAll('[class*="st-key-question_"]')]
 const topIn = (pane, part) => part.getBoundingClientRect().top - pane.getBoundingClientRect().top
@@ -75,10 +75,12 @@ export default function ({ data }) {
     if (part) hold(pane, part)
   }
   const left = (event) => {
-    const chosen = event.target.closest?.(SESSIONS)?.closest("[class*=st-key-]").className ?? ""
-    if (!chosen || chosen.includes(`st-key-session_${data.session}`)) return
+    const chosen = event.target.closest?.(SESSIONS)?.closest("[class*=st-key-]").className
+    if (!chosen || !chosen.match(/st-key-(new_session|session_[0-9a-f]{8})/)) return
+    clearTimeout(pane.leaving)
+    if (data.session && chosen.includes(`st-key-session_${data.session}`)) return delete pane.dataset.left
     pane.dataset.left = data.session
-    setTimeout(() => { delete pane.dataset.left }, LEAVING_MS)
+    pane.leaving = setTimeout(() => { delete pane.dataset.left }, LEAVING_MS)
   }
   const focused = () => { pane.shows = false } // a press keeps what it holds
   let width = pane.clientWidth

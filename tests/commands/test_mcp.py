@@ -112,6 +112,9 @@ def test_collections_limit_what_is_searched(app: Pincite) -> None:
     assert call(app, "verify_claim", claim=f"{QUOTED}.", collection="Empty")["agreement"] == "not_there"
     assert call(app, "list_documents", collection="Contracts")["documents"][0]["collections"] == ["Contracts"]
     assert "is not in the collection" in call(app, "search_documents", query="a", documents=[NAME], collection="Empty")
+    session = call(app, "ask_documents", question=QUESTION, collection="Contracts")["session_id"]
+    elsewhere = call(app, "ask_documents", question=QUESTION, collection="Empty", session_id=session)
+    assert "The session is not in the collection Empty" in elsewhere
     assert "There are: Contracts, Empty" in call(app, "list_documents", collection="None such")
 
 
@@ -156,10 +159,11 @@ def test_pages_are_resources_as_text_and_as_pictures(app: Pincite) -> None:
 def test_files_are_added_only_where_it_is_allowed(app: Pincite, samples: Path) -> None:
     added = call(app, "add_document", may_add=True, path=str(samples / "scanned-letter.pdf"), collection="Letters")
     assert added["name"] == "scanned-letter.pdf" and added["collections"] == ["Letters"]
-    assert "There is no file" in call(app, "add_document", may_add=True, path="/no/such.pdf")
-    assert "is neither a PDF nor a Word file" in call(
-        app, "add_document", may_add=True, path=str(PACKAGE_ROOT / "pyproject.toml")
-    )
+    for path in ("/no/such.pdf", "~nobody/a.pdf", "scanned-letter.pdf", str(samples)):
+        assert "cannot be read" in call(app, "add_document", may_add=True, path=path)
+    project = str(PACKAGE_ROOT / "pyproject.toml")
+    refused = call(app, "add_document", may_add=True, path=project, collection="New")
+    assert "is neither a PDF nor a Word file" in refused and app.collections.find("New") is None
 
 
 def test_the_command_serves_a_client_over_its_pipes(contract_library: Path) -> None:

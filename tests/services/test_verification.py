@@ -2,11 +2,13 @@
 
 import random
 import re
+from dataclasses import replace
 
 import pytest
 
+from pincite.core.domain.documents import Document
 from pincite.core.services.bootstrap import Pincite
-from pincite.core.services.verification import ClaimAgreement, QuoteStatus
+from pincite.core.services.verification import ClaimAgreement, Difference, QuoteStatus
 from pincite.core.text.sentences import split_sentences
 
 LATE = (
@@ -77,6 +79,57 @@ def test_a_quotation_may_leave_out_words_but_not_change_them(app: Pincite, quota
         assert check.status is not QuoteStatus.VERIFIED
     else:
         assert check.status is status
+
+
+PAGES = [
+    f"{'Filler words stand here. ' * 100}The interest is 1.5 % per month.\nThe Supplier shall",
+    "not under any circumstances be liable for damage that a delay causes. The deposit is 1'000 CHF.",
+    "",
+    "甲方应\n当支付全部费用。乙方提供服务。",
+]
+
+
+@pytest.fixture
+def pages(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> list[Document]:
+    """The contract, with these texts on its pages."""
+    [contract] = app.library.list()
+    read = app.library.page
+    monkeypatch.setattr(app.library, "page_text", lambda _, at: PAGES[at])
+    monkeypatch.setattr(app.library, "page", lambda key, at: replace(read(key, at), text=PAGES[at]))
+    return [contract]
+
+
+@pytest.mark.parametrize(
+    ("quotation", "status", "places"),
+    [
+        ("The Supplier shall not under any circumstances be liable", QuoteStatus.VERIFIED, [0, 1]),
+        ("The Supplier shall … be liable", QuoteStatus.VERIFIED, [0, 1]),
+        ("the interest is 1.5 % per month", QuoteStatus.PARTIAL, [0]),
+        ("THE INTEREST IS 1.5 % PER MONTH", QuoteStatus.PARTIAL, [0]),
+        ("5 % per month", QuoteStatus.PARTIAL, [0]),
+        ("000 CHF", QuoteStatus.PARTIAL, [1]),
+        ("shall be liable for damage that a delay causes", QuoteStatus.PARTIAL, [1]),
+        ("甲方应当支付全部费用", QuoteStatus.PARTIAL, [3]),
+        (f"{PAGES[3]} 甲", QuoteStatus.PARTIAL, [3]),
+        ("The tenant may keep a dog in the garden.", QuoteStatus.NOT_FOUND, []),
+    ],
+)
+def test_figures_page_breaks_and_scripts_without_spaces(
+    app: Pincite, pages: list[Document], quotation: str, status: QuoteStatus, places: list[int]
+) -> None:
+    check = app.verification.quotation(quotation, pages)
+    assert (check.status, [place.page_index for place in check.places]) == (status, places)
+    assert (check.pages_searched, check.pages_without_text) == (3, 1)
+    assert all(place.quotation == PAGES[place.page_index][place.start : place.end] for place in check.places)
+
+
+def test_what_is_left_out_and_what_differs_is_returned_whole(app: Pincite, pages: list[Document]) -> None:
+    left_out = app.verification.quotation("The Supplier shall … be liable", pages).differences
+    assert left_out == (Difference("…", "not under any circumstances"),)
+    differences = app.verification.quotation("The deposit is 2'000 CHF.", pages).differences
+    assert differences == (Difference("2'000", "1'000"),)
+    shortened = app.verification.quotation("shall be liable for damage that a delay causes", pages).differences
+    assert any("circumstances" in one.page for one in shortened)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pincite.core.domain.turns import TurnStatus
+from pincite.core.domain.turns import TurnFilter, TurnStatus
 from tests.graph.world import World
 
 PENALTY, LAW = "What interest do overdue amounts bear?", "Which law governs the contract?"
@@ -41,6 +41,19 @@ def test_a_version_that_failed_leaves_the_older_answer_in_the_conversation(tmp_p
     assert [turn.id for turn in world.turns.conversation(session)] == [first.id], "what is exported"
     assert [turn.id for turn in world.turns.newest(session, 9)] == [again.id], "what is shown"
     assert world.turns.exchanges(session, before=9, asked_before=again.position) != ()
+    world.close()
+
+
+def test_only_the_newest_version_of_a_doubtful_answer_waits_for_review(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    first = world.ask(PENALTY).turn
+    world.turns.save(replace(world.turns.get(first.id), status=TurnStatus.FLAGGED))
+    waiting = TurnFilter(TurnStatus.FLAGGED)
+    assert world.turns.count_flagged() == 1 and [line.id for line in world.turns.lines(waiting, most=9)] == [first.id]
+    again = world.runner.wait(world.runner.run_again(first.id), 300).turn
+    assert world.turns.count_flagged() == world.turns.count_lines(waiting) == 0, "a newer version has an answer"
+    world.turns.save(replace(world.turns.get(again.id), status=TurnStatus.FAILED))
+    assert world.turns.count_flagged() == world.turns.count_lines(waiting) == 1
     world.close()
 
 
