@@ -12,6 +12,7 @@ from pincite.pages.components.facade import pincite, tell
 from pincite.pages.components.layout import apply_layout
 from pincite.serve import serving, the_door
 from pincite.web.door import Doorkeeper
+from pincite.web.mcp_gate import McpGate
 from pincite.web.pictures import picture_routes
 
 DRAWINGS = Path(__file__).parent / "pages" / "components"
@@ -47,4 +48,5 @@ if runtime.exists():
 else:
     # `streamlit run app.py` and uvicorn look for this name; the server then runs the file again, for each page.
     routes = picture_routes(pincite)
-    app = st.App(__file__, routes=routes, middleware=[Middleware(Doorkeeper, the_door)], lifespan=serving)
+    middleware = [Middleware(McpGate, the_door, pincite), Middleware(Doorkeeper, the_door)]
+    app = st.App(__file__, routes=routes, middleware=middleware, lifespan=serving)

@@ -4,6 +4,7 @@ import click
 
 from pincite.commands.frame import ANSWERED, Command, opened, working_settings
 from pincite.core import __version__
+from pincite.core.domain.tokens import Permission
 
 
 @click.command(cls=Command)
@@ -14,11 +15,12 @@ def mcp(allow_add: bool) -> int:
     The assistant starts this command itself; docs/mcp.md says how to set it up.
     """
     settings = working_settings()
+    permissions = {Permission.READ, Permission.ASK} | ({Permission.ADD} if allow_add else set())
     from pincite.web.mcp_server import make_server
     from pincite.web.operations import Operations
 
     with opened(settings) as pincite:
-        make_server(Operations(pincite), version=__version__, may_add=allow_add).run("stdio")
+        make_server(Operations(pincite), permissions, version=__version__).run("stdio")
     return ANSWERED
 
 

@@ -11,6 +11,7 @@ from pincite.pages.components.controls import button, confirm_deletion, quiet, r
 from pincite.pages.components.facade import errors_shown, show
 from pincite.pages.components.reranker import about_reranker, draw_download
 from pincite.pages.components.setting import draw_setting
+from pincite.pages.components.tokens import draw_tokens
 from pincite.pages.components.words import escape, size
 
 ENGINES = {
@@ -34,7 +35,9 @@ EMBEDDERS = {
 def draw(app: Pincite) -> None:
     st.header("Settings", anchor=False)
     with st.container(width=900):
-        answers, search, checks, pdfs, state = st.tabs(["Answers", "Search", "Checking", "PDFs", "Health and storage"])
+        answers, search, checks, pdfs, programs, state = st.tabs(
+            ["Answers", "Search", "Checking", "PDFs", "Other programs", "Health and storage"]
+        )
         with answers:
             draw_answers(app)
         with search:
@@ -46,6 +49,8 @@ def draw(app: Pincite) -> None:
             draw_form(app, "reading", ["ocr"])
             with st.expander("Advanced"):
                 draw_form(app, "limits", ["max_file_mib", "max_pages"], ["page_seconds", "reader_memory_mib"])
+        with programs:
+            draw_tokens(app)
         with state:
             draw_state(app)
         with checks:  # last: it may have many answers to judge again

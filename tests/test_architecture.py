@@ -40,6 +40,7 @@ WORKERS = {
     "pincite.core.ingest.pipeline",
     "pincite.core.services.suggestions",
     "pincite.web.door",
+    "pincite.web.mcp_gate",
 }
 HEAVY = ("streamlit", "chromadb", "langgraph", "onnxruntime", "numpy", "pypdfium2", "pydantic")
 

@@ -6,7 +6,7 @@ The SDK takes more than a second to import: only what serves the protocol import
 import json
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Annotated, TypeVar
 
 import anyio.from_thread
@@ -18,6 +18,7 @@ from mcp.types import Resource, ToolAnnotations
 from pydantic import BaseModel, Field
 
 from pincite.core.domain.errors import PinciteError
+from pincite.core.domain.tokens import Permission
 from pincite.web.operations import (
     MAX_RESULTS,
     Answer,
@@ -44,7 +45,7 @@ ASKS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 Result = TypeVar("Result", bound=BaseModel)
 
-Collection = Annotated[str, Field(description="Search only this collection (its name). Empty: all documents.")]
+InCollection = Annotated[str, Field(description="Search only this collection (its name). Empty: all documents.")]
 Documents = Annotated[list[str], Field(description="Search only these documents (names or ids). Empty: all.")]
 OneDocument = Annotated[str, Field(description="Name or id of a document.", min_length=1)]
 PageNumber = Annotated[int, Field(description="Page of the file, from 1.", ge=1)]
@@ -64,8 +65,8 @@ class _Server(MCPServer):
         ]
 
 
-def make_server(operations: Operations, *, version: str = "", may_add: bool = False) -> MCPServer:
-    """Return the server; with ``may_add`` it has a tool that adds files of this machine to the library."""
+def make_server(operations: Operations, permissions: Collection[Permission], *, version: str = "") -> MCPServer:
+    """Return the server with the tools and resources that these permissions allow."""
     logging.getLogger().addHandler(logging.NullHandler())  # else the SDK configures the root logger
     server = _Server(
         "pincite", title="Pincite", version=version, instructions=INSTRUCTIONS, log_level="WARNING",
@@ -73,8 +74,18 @@ def make_server(operations: Operations, *, version: str = "", may_add: bool = Fa
     )  # fmt: skip
     server.operations = operations
 
+    if Permission.READ in permissions:
+        _add_reading(server, operations)
+    if Permission.ASK in permissions:
+        _add_asking(server, operations)
+    if Permission.ADD in permissions:
+        _add_adding(server, operations)
+    return server
+
+
+def _add_reading(server: MCPServer, operations: Operations) -> None:
     @server.tool(title="List documents", annotations=LOOKS)
-    def list_documents(collection: Collection = "") -> DocumentList:
+    def list_documents(collection: InCollection = "") -> DocumentList:
         """List the documents that can be searched, with their pages, facts and collections."""
         return _said(lambda: operations.list_documents(collection))
 
@@ -82,7 +93,7 @@ def make_server(operations: Operations, *, version: str = "", may_add: bool = Fa
     def search_documents(
         query: Query,
         documents: Documents = [],  # noqa: B006 # the SDK copies it
-        collection: Collection = "",
+        collection: InCollection = "",
         limit: Annotated[int, Field(ge=1, le=MAX_RESULTS)] = 8,
     ) -> Passages:
         """Find the passages that are most relevant to a question or to keywords, by words and by meaning."""
@@ -93,12 +104,41 @@ def make_server(operations: Operations, *, version: str = "", may_add: bool = Fa
         """Return the text of one page, without text that is hidden on it."""
         return _said(lambda: operations.read_page(document, page))
 
+    @server.tool(title="Verify a quotation", annotations=LOOKS)
+    def verify_quote(
+        quotation: Annotated[str, Field(min_length=1, max_length=MAX_QUOTATION)],
+        document: Annotated[str, Field(description="Name or id of its document. Empty: search all.")] = "",
+        page: Annotated[int | None, Field(description="Page that it is said to be on, from 1.", ge=1)] = None,
+        collection: InCollection = "",
+    ) -> QuoteVerdict:
+        """Check whether the documents contain a quotation word for word, on which page, and what differs."""
+        return _said(lambda: operations.verify_quote(quotation, document, page, collection))
+
+    @server.tool(title="Verify a claim", annotations=LOOKS)
+    def verify_claim(
+        claim: Query,
+        documents: Documents = [],  # noqa: B006
+        collection: InCollection = "",
+    ) -> ClaimVerdict:
+        """Check whether the documents support or contradict a sentence, with the quotation that decides it."""
+        return _said(lambda: operations.verify_claim(claim, documents, collection))
+
+    @server.resource("document://{document}/page/{page}", name="page", mime_type="text/plain")
+    def page_text(document: str, page: str) -> str:
+        return _found(lambda: operations.read_page(document, _number(page)).text)
+
+    @server.resource("document://{document}/page/{page}/picture", name="page picture", mime_type="image/png")
+    def page_picture(document: str, page: str) -> bytes:
+        return _found(lambda: operations.page_picture(document, _number(page)))
+
+
+def _add_asking(server: MCPServer, operations: Operations) -> None:
     @server.tool(title="Ask the documents", annotations=ASKS)
     def ask_documents(
         question: Query,
         ctx: Context,
         documents: Documents = [],  # noqa: B006
-        collection: Collection = "",
+        collection: InCollection = "",
         session_id: Annotated[str, Field(description="Of an earlier answer, to ask a follow-up. Empty: new.")] = "",
         timeout_seconds: Annotated[int, Field(ge=5, le=MAX_SECONDS)] = 300,
     ) -> Answer:
@@ -115,46 +155,18 @@ def make_server(operations: Operations, *, version: str = "", may_add: bool = Fa
             lambda: operations.ask_documents(question, documents, collection, session_id, timeout_seconds, report)
         )
 
-    @server.tool(title="Verify a quotation", annotations=LOOKS)
-    def verify_quote(
-        quotation: Annotated[str, Field(min_length=1, max_length=MAX_QUOTATION)],
-        document: Annotated[str, Field(description="Name or id of its document. Empty: search all.")] = "",
-        page: Annotated[int | None, Field(description="Page that it is said to be on, from 1.", ge=1)] = None,
-        collection: Collection = "",
-    ) -> QuoteVerdict:
-        """Check whether the documents contain a quotation word for word, on which page, and what differs."""
-        return _said(lambda: operations.verify_quote(quotation, document, page, collection))
 
-    @server.tool(title="Verify a claim", annotations=LOOKS)
-    def verify_claim(
-        claim: Query,
-        documents: Documents = [],  # noqa: B006
-        collection: Collection = "",
-    ) -> ClaimVerdict:
-        """Check whether the documents support or contradict a sentence, with the quotation that decides it."""
-        return _said(lambda: operations.verify_claim(claim, documents, collection))
+def _add_adding(server: MCPServer, operations: Operations) -> None:
+    adding = threading.Lock()
 
-    if may_add:
-        adding = threading.Lock()
-
-        @server.tool(title="Add a document", annotations=ADDS)
-        def add_document(
-            path: Annotated[str, Field(description="Whole path of a PDF or Word file on this machine.", min_length=1)],
-            collection: Annotated[str, Field(description="Put it into this collection; made if it is new.")] = "",
-        ) -> DocumentEntry:
-            """Read a file of this machine into the library, and wait until it is indexed, at most ten minutes."""
-            with adding:
-                return _said(lambda: operations.add_document(path, collection))
-
-    @server.resource("document://{document}/page/{page}", name="page", mime_type="text/plain")
-    def page_text(document: str, page: str) -> str:
-        return _found(lambda: operations.read_page(document, _number(page)).text)
-
-    @server.resource("document://{document}/page/{page}/picture", name="page picture", mime_type="image/png")
-    def page_picture(document: str, page: str) -> bytes:
-        return _found(lambda: operations.page_picture(document, _number(page)))
-
-    return server
+    @server.tool(title="Add a document", annotations=ADDS)
+    def add_document(
+        path: Annotated[str, Field(description="Whole path of a PDF or Word file on this machine.", min_length=1)],
+        collection: Annotated[str, Field(description="Put it into this collection; made if it is new.")] = "",
+    ) -> DocumentEntry:
+        """Read a file of this machine into the library, and wait until it is indexed, at most ten minutes."""
+        with adding:
+            return _said(lambda: operations.add_document(path, collection))
 
 
 def _said(operation: Callable[[], Result]) -> Result:

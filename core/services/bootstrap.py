@@ -32,6 +32,7 @@ from pincite.core.store.reviews import Reviews
 from pincite.core.store.sessions import Sessions
 from pincite.core.store.shelf import Shelf
 from pincite.core.store.soundness import check_whole
+from pincite.core.store.tokens import Tokens
 from pincite.core.store.turns import Turns
 
 
@@ -70,6 +71,7 @@ class Pincite:
         self.turns = Turns(self.database)
         self.sessions = Sessions(self.database, is_on_page=self.library.is_on_page)
         self.collections = Collections(self.database)
+        self.tokens = Tokens(self.database)
         self.notes = NoteStore(self.database, self.library)
         self.indexes = Indexes(self.database, settings, make_embedder)
         self._keywords = Fts5Index(self.database)

@@ -12,6 +12,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
 from pincite.core.domain.settings import PACKAGE_ROOT
+from pincite.core.domain.tokens import Permission
 from pincite.core.services.bootstrap import Pincite
 from pincite.web.mcp_server import make_server
 from pincite.web.operations import Operations
@@ -24,8 +25,10 @@ NAME = "service-contract.pdf"
 
 
 def with_client(app: Pincite, use: Callable[[Client], Awaitable[Any]], *, may_add: bool = False, **options: Any) -> Any:
+    permissions = {Permission.READ, Permission.ASK} | ({Permission.ADD} if may_add else set())
+
     async def run() -> Any:
-        async with Client(make_server(Operations(app), may_add=may_add), **options) as client:
+        async with Client(make_server(Operations(app), permissions), **options) as client:
             return await use(client)
 
     return asyncio.run(run())

@@ -10,6 +10,7 @@ from keyring.backends import fail
 from pincite.core.domain.documents import Document
 from pincite.core.domain.errors import ModelUnavailableError, StorageError
 from pincite.core.domain.settings import load_settings
+from pincite.core.domain.tokens import PREFIX, Permission
 from pincite.core.services.bootstrap import Pincite
 from tests.pages.conftest import Screen
 
@@ -133,3 +134,22 @@ def test_a_key_that_no_keyring_takes_is_not_kept_anywhere(app: Pincite) -> None:
         screen.assert_sound()
     finally:
         keyring.set_keyring(before)
+
+
+def test_a_token_is_shown_once_and_can_be_revoked(app: Pincite) -> None:
+    screen = Screen("settings")
+    screen.press("Create a token")
+    assert "A token needs a name and at least one permission." in screen.words() and app.tokens.list() == []
+    next(field for field in screen.test.text_input if field.label == "Name of the program").set_value("Open WebUI")
+    screen.press("Create a token")
+    [token] = app.tokens.list()
+    assert token.name == "Open WebUI" and token.permissions == {Permission.READ, Permission.ASK}
+    secret = next(code.value for code in screen.test.code if code.value.startswith(PREFIX))
+    assert app.tokens.admitted(secret) is not None and "never used" in screen.words()
+    screen.press("Done")
+    assert not [code for code in screen.test.code if code.value.startswith(PREFIX)], "it is not shown again"
+    assert "last used" in screen.words()
+    screen.press("Revoke")
+    screen.test.button(key="confirm_delete").click().run()
+    assert app.tokens.list() == [] and app.tokens.admitted(secret) is None
+    screen.assert_sound()

@@ -1,0 +1,28 @@
+"""Tokens that let other programs use Pincite."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+MAX_TOKEN_NAME_LENGTH = 60
+PREFIX = "pincite-"
+"""Beginning of each token, by which scanners of secrets recognise it."""
+
+
+class Permission(StrEnum):
+    READ = "read"
+    """List, search and read the documents, verify quotations and claims."""
+    ASK = "ask"
+    ADD = "add"
+    """Add files of the machine that Pincite runs on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token without its secret, of which only a digest is kept."""
+
+    id: str
+    name: str
+    permissions: frozenset[Permission]
+    created_at: str
+    used_at: str = ""
+    """Empty: it was never used."""

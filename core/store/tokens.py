@@ -1,0 +1,68 @@
+"""The tokens of other programs: made once, shown once, kept as digests, and revoked by deletion."""
+
+import hashlib
+import secrets
+import sqlite3
+import uuid
+from collections.abc import Collection
+
+from pincite.core.domain.errors import SettingsError
+from pincite.core.domain.tokens import MAX_TOKEN_NAME_LENGTH, PREFIX, Permission, Token
+from pincite.core.domain.turns import now
+from pincite.core.store.database import Database
+from pincite.core.text.plain import flat, storable
+
+USED_CHARACTERS = len("2026-01-01T00:00")
+"""The last use is kept to the minute, so that not every request writes."""
+
+
+class Tokens:
+    """The rows of ``tokens``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def list(self) -> list[Token]:
+        """Return all tokens, oldest first."""
+        rows = self._database.connection.execute("SELECT * FROM tokens ORDER BY created_at, rowid")
+        return [_token(row) for row in rows]
+
+    def create(self, name: str, permissions: Collection[Permission]) -> tuple[Token, str]:
+        """Return a new token and its secret, which cannot be read again. Raises SettingsError."""
+        called = flat(storable(name))[:MAX_TOKEN_NAME_LENGTH]
+        if not called or not permissions:
+            raise SettingsError("A token needs a name and at least one permission.", hint="Enter both.")
+        secret = PREFIX + secrets.token_urlsafe(32)
+        token = Token(uuid.uuid4().hex, called, frozenset(permissions), now())
+        words = " ".join(sorted(token.permissions))
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT INTO tokens (id, name, digest, permissions, created_at) VALUES (?, ?, ?, ?, ?)",
+                (token.id, called, _digest(secret), words, token.created_at),
+            )
+        return token, secret
+
+    def revoke(self, token_id: str) -> None:
+        with self._database.transaction() as connection:
+            connection.execute("DELETE FROM tokens WHERE id = ?", (token_id,))
+
+    def admitted(self, secret: str) -> Token | None:
+        """Return the token with this secret and note its use; None if there is none."""
+        row = self._database.connection.execute("SELECT * FROM tokens WHERE digest = ?", (_digest(secret),)).fetchone()
+        if row is None:
+            return None
+        used = now()
+        if row["used_at"][:USED_CHARACTERS] != used[:USED_CHARACTERS]:
+            with self._database.transaction() as connection:
+                connection.execute("UPDATE tokens SET used_at = ? WHERE id = ?", (used, row["id"]))
+        return _token(row)
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def _token(row: sqlite3.Row) -> Token:
+    known = {permission.value: permission for permission in Permission}
+    permissions = frozenset(known[word] for word in row["permissions"].split() if word in known)
+    return Token(row["id"], row["name"], permissions, row["created_at"], row["used_at"])
