@@ -6,6 +6,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit import runtime
 
+from pincite.core import __version__
 from pincite.core.domain.errors import PinciteError
 from pincite.pages import PAGES, PageEntry
 from pincite.pages.components.facade import pincite, tell
@@ -48,5 +49,5 @@ if runtime.exists():
 else:
     # `streamlit run app.py` and uvicorn look for this name; the server then runs the file again, for each page.
     routes = picture_routes(pincite)
-    middleware = [Middleware(McpGate, the_door, pincite), Middleware(Doorkeeper, the_door)]
+    middleware = [Middleware(McpGate, the_door, pincite, __version__), Middleware(Doorkeeper, the_door)]
     app = st.App(__file__, routes=routes, middleware=middleware, lifespan=serving)

@@ -190,7 +190,7 @@ class Operations:
         seconds: float,
         progress: Callable[[int, str], None],
     ) -> Answer:
-        """``progress`` gets the number of steps so far and the newest one in words."""
+        """``progress`` gets the number of steps so far and the newest one in words, every POLL_SECONDS."""
         app = self._pincite
         scope = self._scope(documents, collection) if documents else ()
         kept_in = self._collection(collection) if collection else None
@@ -201,12 +201,10 @@ class Operations:
         else:
             session = app.sessions.create(question[:60], list(scope), collection_id=kept_in.id if kept_in else "")
         turn_id = app.runner.ask(session.id, question, document_ids=tuple(scope))
-        until, reported = time.monotonic() + seconds, 0
+        until = time.monotonic() + seconds
         try:
             while (snapshot := app.runner.wait(turn_id, POLL_SECONDS)).running:
-                if len(snapshot.steps) > reported:
-                    reported = len(snapshot.steps)
-                    progress(reported, snapshot.steps[-1])
+                progress(len(snapshot.steps), "".join(snapshot.steps[-1:]))
                 if time.monotonic() > until:
                     raise TurnError(f"There was no answer within {seconds:.0f} seconds.", hint="Ask more narrowly.")
         except BaseException:  # also if the caller has gone, which ``progress`` raises
@@ -236,7 +234,8 @@ class Operations:
 
     def add_document(self, path: str, collection: str) -> DocumentEntry:
         app, file = self._pincite, Path(path)
-        if not (file.is_absolute() and os.access(file, os.R_OK) and file.is_file()):
+        shared = path.startswith(("//", "\\\\"))  # Windows would log on to another machine
+        if shared or not (file.is_absolute() and os.access(file, os.R_OK) and file.is_file()):
             raise DocumentError(f"{path} cannot be read.", hint="Give the whole path of a PDF or Word file.")
         added = app.ingest.add(file, file.name).document
         if collection:

@@ -8,6 +8,10 @@ PREFIX = "pincite-"
 """Beginning of each token, by which scanners of secrets recognise it."""
 
 
+LENGTH = len(PREFIX) + 43
+"""Characters of a token: 32 bytes are 43 characters."""
+
+
 class Permission(StrEnum):
     READ = "read"
     """List, search and read the documents, verify quotations and claims."""
@@ -26,3 +30,8 @@ class Token:
     created_at: str
     used_at: str = ""
     """Empty: it was never used."""
+
+
+def looks_like_token(given: str) -> bool:
+    """Return whether a text has the form of a token, so that others need not be looked up."""
+    return given.startswith(PREFIX) and len(given) == LENGTH

@@ -47,15 +47,16 @@ class Tokens:
             connection.execute("DELETE FROM tokens WHERE id = ?", (token_id,))
 
     def admitted(self, secret: str) -> Token | None:
-        """Return the token with this secret and note its use; None if there is none."""
+        """Return the token with this secret; None if there is none. It only reads."""
         row = self._database.connection.execute("SELECT * FROM tokens WHERE digest = ?", (_digest(secret),)).fetchone()
-        if row is None:
-            return None
+        return _token(row) if row is not None and row["permissions"] else None
+
+    def note_use(self, token: Token) -> None:
+        """Store that a token was used now, to the minute. Raises StorageError."""
         used = now()
-        if row["used_at"][:USED_CHARACTERS] != used[:USED_CHARACTERS]:
+        if token.used_at[:USED_CHARACTERS] != used[:USED_CHARACTERS]:
             with self._database.transaction() as connection:
-                connection.execute("UPDATE tokens SET used_at = ? WHERE id = ?", (used, row["id"]))
-        return _token(row)
+                connection.execute("UPDATE tokens SET used_at = ? WHERE id = ?", (used, token.id))
 
 
 def _digest(secret: str) -> str:

@@ -8,11 +8,7 @@ from pincite.pages.components.controls import button, confirm_deletion, danger, 
 from pincite.pages.components.facade import errors_shown
 from pincite.pages.components.words import escape, moment
 
-PERMISSIONS = {
-    Permission.READ: "Search and read documents, verify quotations",
-    Permission.ASK: "Ask questions",
-    Permission.ADD: "Add files of this machine",
-}
+PERMISSIONS = {Permission.READ: "Search and read documents, verify quotations", Permission.ASK: "Ask questions"}
 _MADE = "new_token"
 
 
@@ -51,4 +47,9 @@ def draw_token(app: Pincite, token: Token) -> None:
         st.markdown(f"**{escape(token.name)}**  \nMay {may} · {used}", width="stretch")
         if danger("Revoke…", f"token_{token.id}"):
             words = f"**{escape(token.name)}** can no longer use Pincite. This cannot be undone."
-            confirm_deletion("Revoke this token?", words, app.tokens.revoke, token.id)
+            confirm_deletion("Revoke this token?", words, _revoke, app, token.id)
+
+
+def _revoke(app: Pincite, token_id: str) -> None:
+    st.session_state.pop(_MADE, None)
+    app.tokens.revoke(token_id)

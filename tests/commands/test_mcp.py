@@ -159,6 +159,17 @@ def test_pages_are_resources_as_text_and_as_pictures(app: Pincite) -> None:
     assert "has no page 9" in wrong[0] and "is not a page number" in wrong[1] and len(wrong) == 3
 
 
+@pytest.mark.parametrize("permission", [Permission.ASK, Permission.ADD])
+def test_who_may_not_read_is_told_of_no_document(app: Pincite, permission: Permission) -> None:
+    async def run() -> Any:
+        async with Client(make_server(Operations(app), {permission})) as client:
+            templates = (await client.list_resource_templates()).resource_templates
+            return (await client.list_resources()).resources, templates, (await client.list_tools()).tools
+
+    resources, templates, tools = asyncio.run(run())
+    assert resources == [] and templates == [] and len(tools) == 1
+
+
 def test_files_are_added_only_where_it_is_allowed(app: Pincite, samples: Path) -> None:
     added = call(app, "add_document", may_add=True, path=str(samples / "scanned-letter.pdf"), collection="Letters")
     assert added["name"] == "scanned-letter.pdf" and added["collections"] == ["Letters"]

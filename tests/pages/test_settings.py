@@ -145,7 +145,9 @@ def test_a_token_is_shown_once_and_can_be_revoked(app: Pincite) -> None:
     [token] = app.tokens.list()
     assert token.name == "Open WebUI" and token.permissions == {Permission.READ, Permission.ASK}
     secret = next(code.value for code in screen.test.code if code.value.startswith(PREFIX))
-    assert app.tokens.admitted(secret) is not None and "never used" in screen.words()
+    admitted = app.tokens.admitted(secret)
+    assert admitted is not None and "never used" in screen.words()
+    app.tokens.note_use(admitted)
     screen.press("Done")
     assert not [code for code in screen.test.code if code.value.startswith(PREFIX)], "it is not shown again"
     assert "last used" in screen.words()

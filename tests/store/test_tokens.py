@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pincite.core.domain.errors import SettingsError
-from pincite.core.domain.tokens import MAX_TOKEN_NAME_LENGTH, PREFIX, Permission
+from pincite.core.domain.tokens import MAX_TOKEN_NAME_LENGTH, PREFIX, Permission, looks_like_token
 from pincite.core.store.database import Database
 from pincite.core.store.tokens import Tokens
 
@@ -19,6 +19,8 @@ def test_a_token_admits_until_it_is_revoked_and_its_secret_is_not_stored(tmp_pat
     assert secret.startswith(PREFIX) and len(secret) > 40 and tokens.list() == [token, other]
     admitted = tokens.admitted(secret)
     assert admitted is not None and admitted.id == token.id and admitted.permissions == {"read", "ask"}
+    assert looks_like_token(secret) and not looks_like_token(secret[1:])
+    tokens.note_use(admitted)
     assert tokens.list()[0].used_at and not tokens.list()[1].used_at
     for wrong in ("", secret[:-1], f"{secret} ", secret.upper(), "\ud800", "x" * 100_000):
         assert tokens.admitted(wrong) is None

@@ -2,6 +2,10 @@
 
 import asyncio
 import json
+import os
+import signal
+import socket
+import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import closing
 from http import HTTPStatus
@@ -17,7 +21,7 @@ from pincite.core.domain.settings import Settings
 from pincite.core.domain.tokens import Permission
 from pincite.core.store.database import Database
 from pincite.core.store.tokens import Tokens
-from tests.serving import RunningApp
+from tests.serving import RunningApp, free_port, running_app
 from tests.support.waiting import wait_until
 
 LISTING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
@@ -67,7 +71,7 @@ def test_a_token_gives_the_tools_that_it_permits(
     reader = make_token(Permission.READ)
     assert with_client(app, reader, names, mode=mode) == LOOKING
     assert with_client(app, make_token(Permission.ASK), names, mode=mode) == {"ask_documents"}
-    assert with_client(app, make_token(*Permission), names, mode=mode) == LOOKING | {"ask_documents", "add_document"}
+    assert with_client(app, make_token(*Permission), names, mode=mode) == LOOKING | {"ask_documents"}, "no files"
 
     async def listed(client: Client) -> Any:
         return (await client.call_tool("list_documents", {})).structured_content
@@ -103,6 +107,30 @@ def test_nobody_gets_in_without_a_token_or_from_a_web_page(app: RunningApp, make
         assert status(app, headers=refused([("Host", host)], token)) in (421, 400)
     for method in ("GET", "PUT", "DELETE", "PATCH", "OPTIONS"):
         assert status(app, method, headers=refused([], token)) is HTTPStatus.METHOD_NOT_ALLOWED
+
+
+def test_the_app_ends_although_a_request_is_open(tmp_path: Path) -> None:
+    environment = {**os.environ, "PINCITE_ENGINE": "quoting"}
+    with running_app(tmp_path, port=free_port(), environment=environment) as app:
+        with opened_tokens(tmp_path) as database:
+            token = Tokens(database).create("test", [Permission.READ])[1]
+        assert with_client(app, token, names) == LOOKING
+        host, _, port = app.address.removeprefix("http://").partition(":")
+        lines = f"Host: {host}:{port}\r\nAuthorization: Bearer {token}\r\nContent-Length: 10"
+        head = f"POST /mcp HTTP/1.1\r\n{lines}\r\n\r\n{{"
+        with socket.create_connection((host, int(port)), SECONDS) as connection:
+            connection.sendall(head.encode())
+            time.sleep(1)
+            app.process.send_signal(signal.SIGINT)
+            app.process.wait(20)
+
+
+def test_a_body_that_is_none_leaves_no_traceback(app: RunningApp) -> None:
+    """The fixture fails if the app printed one."""
+    host, _, port = app.address.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), SECONDS) as connection:
+        connection.sendall(b"POST /mcp HTTP/1.1\r\nHost: elsewhere\r\nTransfer-Encoding: chunked\r\n\r\nZZZ\r\n")
+        assert connection.recv(4096).startswith(b"HTTP/1.1 4")
 
 
 def test_malformed_and_oversized_requests_get_the_right_status(app: RunningApp, make_token: Callable[..., str]) -> None:

@@ -163,12 +163,20 @@ def restore(source: Path, data_dir: Path) -> BackedUp:
             place.mkdir(mode=0o700)
             size = _unpack(source, place)
             kept, sessions = _contents(place / "pincite.db")
+            _forget_tokens(place / "pincite.db")
             if data_dir.exists():
                 data_dir.rmdir()  # refuses if somebody put something there meanwhile
             place.rename(data_dir)
         finally:
             shutil.rmtree(place, ignore_errors=True)
     return BackedUp(len(kept), sessions, size)
+
+
+def _forget_tokens(path: Path) -> None:
+    """Tokens of programs are made for one installation, and some may have been revoked since."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'tokens'").fetchone():
+            connection.execute("DELETE FROM tokens")
 
 
 def _unpack(source: Path, place: Path | None) -> int:

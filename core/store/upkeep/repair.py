@@ -79,6 +79,8 @@ class Repair:
         with closing(Database(path)) as database:
             tables = ("documents", "sessions", "turns", "reviews")
             contents = ", ".join(f"{database.number(f'SELECT count(*) FROM {table}')} {table}" for table in tables)
+            with database.transaction() as connection:
+                connection.execute("DELETE FROM tokens")  # some may have been revoked since
         lost = "Anything newer is lost; PDFs that are not in it are added."
         return f"pincite.db could not be used as it was; {came}: {contents}. {lost}"
 

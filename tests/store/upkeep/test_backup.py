@@ -16,6 +16,7 @@ import pytest
 
 from pincite.core.domain.errors import StorageError
 from pincite.core.domain.settings import Settings
+from pincite.core.domain.tokens import Permission
 from pincite.core.services.bootstrap import open_pincite
 from pincite.core.store.data_dir import STAMP
 from pincite.core.store.upkeep.backup import FORMAT, MANIFEST, backup, restore
@@ -26,6 +27,7 @@ def test_what_was_backed_up_while_the_app_ran_comes_back_whole(library: Settings
     target = tmp_path / "library.zip"
     with closing(open_pincite(library)) as pincite:
         session = pincite.sessions.create(title="Asked while it ran")
+        _, secret = pincite.tokens.create("Open WebUI", list(Permission))
         done = backup(library, target)
         names = {document.name for document in pincite.library.list()}
     assert (done.documents, done.sessions, done.missing) == (2, 2, ())
@@ -36,6 +38,7 @@ def test_what_was_backed_up_while_the_app_ran_comes_back_whole(library: Settings
         assert pincite.ingest.wait(timeout_seconds=300)
         assert {document.name for document in pincite.library.list()} == names
         assert pincite.sessions.get(session.id).title == "Asked while it ran"
+        assert pincite.tokens.admitted(secret) is None, "a restored library admits no program"
         assert pincite.search.try_out("late payment penalties")[1].evidence
     assert list(verify(restored)) == []
     assert stat.S_IMODE(restored.data_dir.stat().st_mode) == 0o700
