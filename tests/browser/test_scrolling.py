@@ -101,7 +101,7 @@ def test_a_citation_stays_where_it_was_pressed_while_its_page_opens_and_closes(
     assert closed and abs(closed["y"] - before["y"]) < 60
 
 
-MAX_BAND = 24
+MAX_BAND = 40
 """Pixels between the conversation and the files being read, or the box to type in."""
 BAND = """() => {
   const [pane, below] = [".st-key-conversation", "[data-testid=stBottomBlockContainer]"].map((one) =>
