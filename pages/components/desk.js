@@ -99,8 +99,9 @@ function takeDrops() {
 }
 
 // Files are read as soon as they are there, where no question is being typed with them.
-function sendFiles() {
+function sendFiles(tries = 100) {
   const input = box()?.closest('[data-testid="stChatInput"]')
+  if (!input && tries) setTimeout(() => sendFiles(tries - 1), 100) // the box is drawn later
   if (!input || input.dataset.sends) return
   input.dataset.sends = "yes"
   const send = () => {
