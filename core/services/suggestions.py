@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from pincite.core.documents.tables import find_tables
 from pincite.core.domain.answers import AnswerPart
 from pincite.core.domain.documents import Document
+from pincite.core.domain.errors import PinciteError
 from pincite.core.domain.presentation import Tier, present
 from pincite.core.domain.search import Mode
 from pincite.core.domain.settings import PACKAGE_ROOT
@@ -141,7 +142,7 @@ class Suggestions:
         try:
             while (document := self._next()) is not None:
                 self._try_one(document)
-        except Exception:  # the thread's outermost frame: the fault goes to the log, and the next drawing tries again
+        except Exception:  # the thread's outermost frame; what raised it gives no more questions
             logger.exception("Looking for questions to suggest failed")
         finally:
             with self._lock:
@@ -157,7 +158,7 @@ class Suggestions:
             ended = False
         except StopIteration:
             ended = True
-        except Exception as error:  # the document was removed, cannot be read, or Pincite closes
+        except PinciteError as error:  # the document was removed, cannot be read, or Pincite closes
             logger.info("No more questions are suggested for %s: %s", document.id[:8], error)
             ended = True
         with self._lock:

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import socket
-import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import closing
 from http import HTTPStatus
@@ -116,11 +115,11 @@ def test_the_app_ends_although_a_request_is_open(tmp_path: Path) -> None:
             token = Tokens(database).create("test", [Permission.READ])[1]
         assert with_client(app, token, names) == LOOKING
         host, _, port = app.address.removeprefix("http://").partition(":")
-        lines = f"Host: {host}:{port}\r\nAuthorization: Bearer {token}\r\nContent-Length: 10"
+        lines = f"Host: {host}:{port}\r\nAuthorization: Bearer {token}\r\nContent-Length: 10\r\nExpect: 100-continue"
         head = f"POST /mcp HTTP/1.1\r\n{lines}\r\n\r\n{{"
         with socket.create_connection((host, int(port)), SECONDS) as connection:
             connection.sendall(head.encode())
-            time.sleep(1)
+            assert connection.recv(4096).startswith(b"HTTP/1.1 100"), "the app waits for the rest of the request"
             app.process.send_signal(signal.SIGINT)
             app.process.wait(20)
 
