@@ -5,6 +5,7 @@ const LEAVING_MS = 5000
 const SESSIONS = "[class*=st-key-session_]:not(.st-key-session_list) button, .st-key-new_session button"
 
 const questions = (pane) => [...pane.querySelectorAll('[class*="st-key-question_"]')]
+const keyOf = (question) => question.className.match(/st-key-question_\w+/)[0]
 const topIn = (pane, part) => part.getBoundingClientRect().top - pane.getBoundingClientRect().top
 
 // Room below the last answer, so that its question can be at the top of the view whatever the answer's length.
@@ -36,8 +37,21 @@ function hold(pane, pressed) {
 }
 
 // A conversation that is left is hidden at once, and the next one shown when nothing of the old one remains.
+function leave(event) {
+  const pane = document.querySelector(".st-key-conversation")
+  const chosen = event.target.closest?.(SESSIONS)?.closest("[class*=st-key-]").className
+  if (!pane || !chosen?.match(/st-key-(new_session|session_[0-9a-f]{8})/)) return
+  clearTimeout(pane.leaving)
+  if (pane.session && chosen.includes(`st-key-session_${pane.session}`)) return delete pane.dataset.left
+  pane.dataset.left = pane.session
+  pane.old = questions(pane).map(keyOf)
+  pane.leaving = setTimeout(() => { delete pane.dataset.left }, LEAVING_MS)
+}
+
 function showWhenDrawn(pane) {
-  if (pane.querySelector("[data-stale=true]")) requestAnimationFrame(() => showWhenDrawn(pane))
+  const old = questions(pane).map(keyOf).some((key) => pane.old.includes(key))
+  const remains = old || pane.querySelector("[data-stale=true]")
+  if (remains && pane.dataset.left !== undefined) requestAnimationFrame(() => showWhenDrawn(pane))
   else delete pane.dataset.left
 }
 
@@ -45,11 +59,13 @@ export default function ({ data }) {
   const pane = document.querySelector(`.st-key-${data.pane}`)
   if (!pane) return
   pane.release?.()
+  pane.session = data.session
+  document.addEventListener("click", leave, true) // once, however often this runs
   if (pane.dataset.left !== undefined && pane.dataset.left !== data.session) showWhenDrawn(pane)
   const settle = () => {
     if (!pane.clientWidth) return // hidden: a page takes its place in a narrow window
     makeRoom(pane)
-    const last = questions(pane).at(-1)?.className.match(/st-key-question_\w+/)[0] ?? ""
+    const last = questions(pane).map(keyOf).at(-1) ?? ""
     const waiting = pane.querySelector('[class*="st-key-waiting_"]')?.className.match(/st-key-waiting_(\d+)/)[1]
     const waits = Number(waiting ?? 0)
     if (pane.last !== last) Object.assign(pane, { last, shows: true })
@@ -74,14 +90,6 @@ export default function ({ data }) {
     const part = event.target.closest?.('[class*="st-key-answer_"] .stMarkdownBadge, [class*="st-key-answer_"] button')
     if (part) hold(pane, part)
   }
-  const left = (event) => {
-    const chosen = event.target.closest?.(SESSIONS)?.closest("[class*=st-key-]").className
-    if (!chosen || !chosen.match(/st-key-(new_session|session_[0-9a-f]{8})/)) return
-    clearTimeout(pane.leaving)
-    if (data.session && chosen.includes(`st-key-session_${data.session}`)) return delete pane.dataset.left
-    pane.dataset.left = data.session
-    pane.leaving = setTimeout(() => { delete pane.dataset.left }, LEAVING_MS)
-  }
   const focused = () => { pane.shows = false } // a press keeps what it holds
   let width = pane.clientWidth
   const sized = new ResizeObserver(() => {
@@ -96,7 +104,6 @@ export default function ({ data }) {
   const grown = new MutationObserver(() => { watch(); settle() }) // before what changed is painted
   const heard = { scroll: scrolled, pointerdown: pressed, wheel: moved, touchmove: moved, keydown: moved, focusin: focused }
   for (const [event, hear] of Object.entries(heard)) pane.addEventListener(event, hear, { passive: true })
-  document.addEventListener("click", left, true)
   const below = document.querySelector("[data-testid=stBottomBlockContainer]")
   const fitted = new ResizeObserver(() => { // the conversation ends where the files and the box to type in begin
     pane.closest(".stApp").style.setProperty("--below", `${below.offsetHeight}px`)
@@ -109,7 +116,6 @@ export default function ({ data }) {
     sized.disconnect()
     grown.disconnect()
     fitted.disconnect()
-    document.removeEventListener("click", left, true)
     for (const [event, hear] of Object.entries(heard)) pane.removeEventListener(event, hear)
   }
   return () => pane.release()

@@ -1,14 +1,20 @@
 """What a person reads stays where it is: the question is at the top of the view, its answer below it."""
 
 import re
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
-from pincite.core.domain.settings import PACKAGE_ROOT
-from tests.browser.conftest import PATIENCE_MS
+from pincite.core.domain.settings import PACKAGE_ROOT, Settings
+from pincite.core.services.bootstrap import open_pincite
+from tests.browser.conftest import PATIENCE_MS, environment
 from tests.browser.test_journeys import NewPage
+from tests.serving import RunningApp, free_port, running_app
+from tests.support.pdfs import prose
 
 expect.set_options(timeout=PATIENCE_MS)
 MARGIN = 12
@@ -26,6 +32,34 @@ WATCH = """() => {
 }"""
 
 
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApp]:
+    """One app for all of these tests, with the sample contract."""
+    folder = tmp_path_factory.mktemp("scrolling")
+    sample = PACKAGE_ROOT / "data" / "samples" / "service-contract.pdf"
+    with closing(open_pincite(Settings(data_dir=folder / "data", engine="quoting"), at_work=False)) as pincite:
+        pincite.ingest.add(sample, sample.name)
+        pincite.ingest.wait()
+    with running_app(folder, port=free_port(), environment=environment(PINCITE_ENGINE="quoting")) as running:
+        yield running
+
+
+@pytest.fixture
+def page(app: RunningApp, new_page: NewPage, context: BrowserContext) -> Page:
+    """A new session with one answer."""
+    context.request.get(app.entrance)
+    page = new_page()
+    page.goto(app.address)
+    expect(page.get_by_test_id("stChatInputTextArea")).to_be_enabled()
+    new_session = page.get_by_role("button", name="New session")
+    if new_session.is_enabled():  # disabled where there is no session yet
+        new_session.click()
+    expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
+    ask(page, "What is the penalty for late payment?")
+    answered(page, 1)
+    return page
+
+
 def answered(page: Page, questions: int) -> None:
     expect(page.get_by_role("button", name="Why this answer?")).to_have_count(questions)
 
@@ -41,14 +75,8 @@ def top_of(page: Page, selector: str) -> Any:
 
 
 @pytest.mark.parametrize("width", [1440, 1024])
-def test_a_question_is_at_the_top_while_its_answer_grows_and_stays_there(
-    quoting_app: str, new_page: NewPage, width: int
-) -> None:
-    page = new_page()
+def test_a_question_is_at_the_top_while_its_answer_grows_and_stays_there(page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
-    page.goto(quoting_app)
-    page.get_by_role("button", name="Try it with the sample contract").click()
-    answered(page, 1)
     page.evaluate(WATCH)
     for number, question in enumerate(("Who may terminate the contract?", "What are the fees?"), start=2):
         ask(page, question)
@@ -66,15 +94,9 @@ def test_a_question_is_at_the_top_while_its_answer_grows_and_stays_there(
 
 
 @pytest.mark.parametrize("width", [1440, 800])
-def test_a_citation_stays_where_it_was_pressed_while_its_page_opens_and_closes(
-    quoting_app: str, new_page: NewPage, width: int
-) -> None:
+def test_a_citation_stays_where_it_was_pressed_while_its_page_opens_and_closes(page: Page, width: int) -> None:
     """At 800 px the page takes the place of the conversation."""
-    page = new_page()
     page.set_viewport_size({"width": width, "height": 900})
-    page.goto(quoting_app)
-    page.get_by_role("button", name="Try it with the sample contract").click()
-    answered(page, 1)
     for number, question in enumerate(("Who may terminate the contract?", "Which law governs it?"), start=2):
         ask(page, question)
         answered(page, number)
@@ -119,22 +141,16 @@ FILES_SEEN = """() => {
 
 
 @pytest.mark.parametrize("width", [1440, 390])
-def test_the_conversation_ends_where_the_files_being_read_begin(
-    quoting_app: str, new_page: NewPage, width: int
-) -> None:
-    page = new_page()
+def test_the_conversation_ends_where_the_files_being_read_begin(page: Page, tmp_path: Path, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
-    page.goto(quoting_app)
-    page.get_by_role("button", name="Try it with the sample contract").click()
-    answered(page, 1)
-    expect(page.get_by_text(re.compile("Reading|recognising"))).to_have_count(0)
     assert 0 <= page.evaluate(BAND) <= MAX_BAND
     page.evaluate(FILES_SEEN % BAND)
-    samples = [
-        str(PACKAGE_ROOT / "data" / "samples" / f"{name}.pdf") for name in ("technical-report", "scanned-letter")
-    ]
-    page.locator("[data-testid=stChatInput] input[type=file]").set_input_files(samples)
-    ask(page, "What is the new mooring fee for berth 7?")
+    berths = tmp_path / f"berths-{width}.pdf"
+    berths.write_bytes(
+        prose([f"The mooring fee for berth {number} is {number * width} euros." for number in range(60)])
+    )
+    page.locator("[data-testid=stChatInput] input[type=file]").set_input_files([str(berths)])
+    ask(page, "What is the mooring fee for berth 7?")
     answered(page, 2)
     bands = page.evaluate("window.bands")
     settled = [band for band in bands if 0 <= band <= MAX_BAND]
@@ -148,20 +164,16 @@ LEFT = """() => {
   document.addEventListener("click", () => { pressed = performance.now() }, { once: true })
   const look = () => {
     const seen = [...pane.querySelectorAll("p")].some((one) =>
-      one.textContent.includes("late payment") && getComputedStyle(one).visibility === "visible")
+      one.textContent.includes("late payment") &&
+      one.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
     window.old.push([performance.now() - pressed, seen])
     requestAnimationFrame(look)
   }
   look()
 }"""
-MAX_GHOST_MS = 150
 
 
-def test_a_conversation_that_is_left_is_not_seen_until_the_next_is_drawn(quoting_app: str, new_page: NewPage) -> None:
-    page = new_page()
-    page.goto(quoting_app)
-    page.get_by_role("button", name="Try it with the sample contract").click()
-    answered(page, 1)
+def test_a_conversation_that_is_left_is_not_seen_until_the_next_is_drawn(page: Page) -> None:
     page.wait_for_timeout(1_000)
     new_session = page.get_by_role("button", name="New session").element_handle()
     page.evaluate(LEFT)
@@ -169,4 +181,4 @@ def test_a_conversation_that_is_left_is_not_seen_until_the_next_is_drawn(quoting
     expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
     old = page.evaluate("window.old")
     assert old[0][1], "it was seen before"
-    assert not [at for at, seen in old if seen and at > MAX_GHOST_MS]
+    assert not [at for at, seen in old if seen and at > 0]
