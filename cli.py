@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import click
 
-from pincite.commands import documents, mcp, questions, tables, upkeep
+from pincite.commands import documents, mcp, questions, tables, upkeep, watch
 from pincite.commands.frame import (
     ANSWERED,
     FAILED,
@@ -76,8 +76,9 @@ def passphrase() -> int:
     return ANSWERED
 
 
-for command in (*questions.COMMANDS, *documents.COMMANDS, *tables.COMMANDS, *mcp.COMMANDS, *upkeep.COMMANDS):
-    pincite.add_command(command)
+for module in (questions, documents, tables, mcp, watch, upkeep):
+    for command in module.COMMANDS:
+        pincite.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -35,6 +35,7 @@ from pincite.pages.components.receipts import draw_hidden, draw_orders, draw_tro
 from pincite.pages.components.sessions import begin_with
 from pincite.pages.components.table import choose_pressed_row, follow_choices
 from pincite.pages.components.uploads import ask_password, draw_intake, draw_progress, intake, take_in
+from pincite.pages.components.watched import draw_watched
 from pincite.pages.components.words import count, escape, in_words, moment, parse_time, size, status_in_words
 from pincite.web.pictures import page_address
 
@@ -50,6 +51,7 @@ def draw(app: Pincite) -> None:
     draw_uploader(app, collection)
     draw_intake(app)
     ask_password(app)
+    draw_watched(app, collection.name if collection else "")
     draw_quarantine(app)
     if missing := app.library.files_missing():
         st.warning(f"PDF missing or changed: {escape(', '.join(missing))}. The text already read can still be "

@@ -41,7 +41,9 @@ WORKERS = {
     "pincite.core.ingest.pipeline",
     "pincite.core.services.suggestions",
     "pincite.web.door",
-    "pincite.web.mcp_gate",
+    "pincite.core.services.watching",
+    "pincite.web.gate",
+    "pincite.web.mcp_servers",
 }
 HEAVY = ("streamlit", "chromadb", "langgraph", "onnxruntime", "numpy", "pypdfium2", "pydantic")
 

@@ -1,44 +1,59 @@
-"""The MCP server at /mcp of the app: a gate before the door, which admits programs by their tokens, not browsers.
+"""The gate before the door: programs with a token reach the MCP server, the REST API and the OpenAI protocol here.
 
-The SDK, which takes more than a second to import, is loaded for the first admitted request.
+The libraries behind it, which take more than a second to import, are loaded for the first admitted request.
 """
 
 import asyncio
 import logging
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from h11 import LocalProtocolError
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pincite.core.domain.errors import PinciteError
-from pincite.core.domain.tokens import Permission, Token, looks_like_token
+from pincite.core.domain.tokens import Token, looks_like_token
 from pincite.core.services.bootstrap import Pincite
 from pincite.web.door import Door
-
-if TYPE_CHECKING:
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from pincite.web.mcp_servers import McpServers
+from pincite.web.problems import problem
 
 logger = logging.getLogger(__name__)
 
-PATH = "/mcp"
+MCP = "/mcp"
+FOLDERS = ("/api/", "/v1/")
+PUBLIC = ("/api/docs", "/api/openapi.json")
+"""The description of the API, which says nothing about the library."""
+TOKEN = "pincite.token"
+"""Where a request's scope keeps the token that admitted it."""
 CLOSING_SECONDS = 5.0
 BODY_SECONDS = 30.0
 MAX_OPEN = 12
 """Requests that are answered at once: each may take one of the threads that the app's own files need, too."""
+MAX_OPEN_PER_TOKEN = 6
+MAX_PER_MINUTE = 240
+"""Requests with one token."""
 MAX_LOOKED_UP = 2
-BY_TOKEN = frozenset({Permission.READ, Permission.ASK})
-"""What a token can permit; only ``pincite mcp --allow-add``, on this machine, adds files."""
-_HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
+        "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+}
 
 
-class McpGate:
+class Gate:
     """ASGI middleware around the whole app."""
 
     def __init__(
@@ -48,17 +63,19 @@ class McpGate:
         self._version = version
         self._door = door()
         self._pincite = pincite
-        self._servers: dict[frozenset[Permission], asyncio.Task[None]] = {}
-        self._started: dict[frozenset[Permission], asyncio.Future[StreamableHTTPSessionManager]] = {}
         self._stop = asyncio.Event()
+        self._mcp = McpServers(pincite, version, self._stop)
+        self._api: asyncio.Future[ASGIApp] | None = None
         self._looking_up = asyncio.Semaphore(MAX_LOOKED_UP)
-        self._open = 0
+        self._open = Counter[str]()
+        self._recent = Counter[str]()
+        self._minute = 0
         self._noting = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, self._closing(send))
-        elif scope["type"] != "http" or scope["path"] != PATH:
+        elif scope["type"] != "http" or not (scope["path"] == MCP or scope["path"].startswith(FOLDERS)):
             await self._app(scope, receive, send)
         else:
             await self._answer(scope, receive, _with_headers(send))
@@ -69,9 +86,9 @@ class McpGate:
         async def sending(message: Message) -> None:
             if message["type"] == "lifespan.startup.complete" and threading.current_thread() is threading.main_thread():
                 self._heed_signals(asyncio.get_running_loop())
-            if message["type"] == "lifespan.shutdown.complete" and self._servers:
+            if message["type"] == "lifespan.shutdown.complete":
                 self._stop.set()
-                await asyncio.wait(self._servers.values(), timeout=CLOSING_SECONDS)
+                await self._mcp.closed(CLOSING_SECONDS)
             await send(message)
 
         return sending
@@ -89,34 +106,72 @@ class McpGate:
             signal.signal(number, heed)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers, listening = Headers(scope=scope), scope.get("server") or ("", 0)
-        hosts, given = headers.getlist("host"), headers.getlist("authorization")
-        if len(hosts) != 1 or not self._door.is_ours(hosts[0], listening):
-            return await _refusal(421, "Pincite does not answer to this host name.")(scope, receive, send)
-        if "origin" in headers:  # a browser sends it, and no page has a token
-            return await _refusal(403, "Pincite does not answer to web pages here.")(scope, receive, send)
-        if "content-length" in headers and "transfer-encoding" in headers:
-            return await _refusal(400, "This request has two lengths.")(scope, receive, send)
+        """Answer a request, or refuse it with the reason."""
+        path = scope["path"]
         try:
-            token = await self._token(given[0]) if len(given) == 1 else None
-            if token is None:
+            if refusal := self._stranger(scope):
+                await refusal(scope, receive, send)
+            elif path.startswith(PUBLIC):
+                await self._until_stopped((await self._made_api())(scope, _timely(receive), send))
+            elif (token := await self._token(Headers(scope=scope).getlist("authorization"))) is None:
                 wanted = {"WWW-Authenticate": "Bearer"}
-                return await _refusal(401, "A token is needed; make one in the settings.", wanted)(scope, receive, send)
-            if scope["method"] != "POST":
-                return await _refusal(405, "Only POST is answered.", {"Allow": "POST"})(scope, receive, send)
-            if self._open >= MAX_OPEN:
-                return await _refusal(503, "Too many requests at once.", {"Retry-After": "5"})(scope, receive, send)
-            self._open += 1
-            try:
-                server = await self._server(token.permissions & BY_TOKEN)
-                await self._until_stopped(server.handle_request(scope, _timely(receive), send))
-            finally:
-                self._open -= 1
+                await problem(path, 401, "A token is needed.", "Make one in the settings.", wanted)(
+                    scope, receive, send
+                )
+            elif path == MCP and scope["method"] != "POST":
+                await problem(path, 405, "Only POST is answered.", headers={"Allow": "POST"})(scope, receive, send)
+            elif refusal := self._too_many(path, token):
+                await refusal(scope, receive, send)
+            else:
+                await self._admit(token, scope, receive, send)
         except PinciteError:
-            logger.exception("The MCP server cannot use the library")
-            await _refusal(503, "Pincite cannot use its library; the app says why.")(scope, receive, send)
+            logger.exception("A program cannot use the library")
+            await problem(path, 503, "Pincite cannot use its library; the app says why.")(scope, receive, send)
 
-    async def _until_stopped(self, answering: Coroutine[Any, Any, None]) -> None:
+    def _stranger(self, scope: Scope) -> Response | None:
+        """Return the refusal of a request that is not for this server, or comes from a web page of somebody else."""
+        path, headers, listening = scope["path"], Headers(scope=scope), scope.get("server") or ("", 0)
+        hosts, origins = headers.getlist("host"), headers.getlist("origin")
+        if len(hosts) != 1 or not self._door.is_ours(hosts[0], listening):
+            return problem(path, 421, "Pincite does not answer to this host name.")
+        ours = [] if path == MCP else [[f"http://{hosts[0]}"], [f"https://{hosts[0]}"]]  # the API's own description
+        if origins and origins not in ours:  # a browser sends it, and no other page has a token
+            return problem(path, 403, "Pincite does not answer to web pages here.")
+        if "content-length" in headers and "transfer-encoding" in headers:
+            return problem(path, 400, "This request has two lengths.")
+        return None
+
+    def _too_many(self, path: str, token: Token) -> Response | None:
+        minute = int(time.monotonic() // 60)
+        if minute != self._minute:
+            self._minute = minute
+            self._recent.clear()
+        self._recent[token.id] += 1
+        if self._recent[token.id] > MAX_PER_MINUTE:
+            next_minute = {"Retry-After": str(60 - int(time.monotonic() % 60))}
+            return problem(path, 429, f"More than {MAX_PER_MINUTE} requests a minute.", "Ask later.", next_minute)
+        waiting = {"Retry-After": "5"}
+        if self._open[token.id] >= MAX_OPEN_PER_TOKEN:
+            return problem(path, 429, f"More than {MAX_OPEN_PER_TOKEN} requests at once.", "Ask later.", waiting)
+        if self._open.total() >= MAX_OPEN:
+            return problem(path, 503, "Too many requests at once.", "Ask later.", waiting)
+        return None
+
+    async def _admit(self, token: Token, scope: Scope, receive: Receive, send: Send) -> None:
+        self._open[token.id] += 1
+        try:
+            if scope["path"] == MCP:
+                server = await self._mcp.running(token.permissions)
+                answering: Awaitable[None] = server.handle_request(scope, _timely(receive), send)
+            else:
+                api = await self._made_api()
+                answering = api({**scope, TOKEN: token}, _timely(receive), send)
+            await self._until_stopped(answering)
+        finally:
+            self._open[token.id] -= 1
+            self._open += Counter()  # without those that are 0
+
+    async def _until_stopped(self, answering: Awaitable[None]) -> None:
         """Answer, unless the app is asked to end: it would wait for each open request."""
         answer, stopped = asyncio.ensure_future(answering), asyncio.ensure_future(self._stop.wait())
         try:
@@ -128,8 +183,8 @@ class McpGate:
                 task.cancel()
             await asyncio.wait((answer, stopped), timeout=CLOSING_SECONDS)
 
-    async def _token(self, authorization: str) -> Token | None:
-        scheme, _, secret = authorization.partition(" ")
+    async def _token(self, given: list[str]) -> Token | None:
+        scheme, _, secret = given[0].partition(" ") if len(given) == 1 else ("", "", "")
         if scheme.lower() != "bearer" or not looks_like_token(secret):
             return None
         async with self._looking_up:
@@ -144,42 +199,15 @@ class McpGate:
         with suppress(PinciteError):  # a database that is busy or full is no reason to refuse a reader
             self._pincite().tokens.note_use(token)
 
-    async def _server(self, permissions: frozenset[Permission]) -> "StreamableHTTPSessionManager":
-        """Return the running server with the tools that these permissions allow."""
-        if permissions not in self._started:
-            self._started[permissions] = asyncio.get_running_loop().create_future()
-            self._servers[permissions] = asyncio.create_task(self._run(permissions))
-        return await asyncio.shield(self._started[permissions])
+    async def _made_api(self) -> ASGIApp:
+        if self._api is None or (self._api.done() and self._api.exception()):
+            self._api = asyncio.ensure_future(asyncio.to_thread(self._make_api))
+        return await asyncio.shield(self._api)
 
-    async def _run(self, permissions: frozenset[Permission]) -> None:
-        """Hold the server open until the app closes: its task group is entered and left in this task."""
-        started = self._started[permissions]
-        try:
-            manager = await asyncio.to_thread(self._made, permissions)
-            async with manager.run():
-                started.set_result(manager)
-                await self._stop.wait()
-        except Exception as error:
-            logger.exception("The MCP server failed")
-            if not started.done():
-                started.set_exception(error)
-            with suppress(KeyError):
-                del self._started[permissions]  # the next request tries again
+    def _make_api(self) -> ASGIApp:
+        from pincite.web.api import make_api
 
-    def _made(self, permissions: frozenset[Permission]) -> "StreamableHTTPSessionManager":
-        from mcp.server.transport_security import TransportSecuritySettings
-
-        from pincite.web.mcp_server import make_server
-        from pincite.web.operations import Operations
-
-        server = make_server(Operations(self._pincite()), permissions, version=self._version)
-        checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the gate has looked at the host
-        server.streamable_http_app(streamable_http_path=PATH, stateless_http=True, transport_security=checked)
-        return server.session_manager
-
-
-def _refusal(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    return JSONResponse({"error": message}, status, headers)
+        return make_api(self._pincite, self._version)
 
 
 def _timely(receive: Receive) -> Receive:

@@ -13,15 +13,15 @@ from pydantic import BaseModel, Field
 
 from pincite.core.domain.answers import Citation, Claim
 from pincite.core.domain.documents import Collection, Document
-from pincite.core.domain.errors import CollectionError, DocumentError, TurnError
+from pincite.core.domain.errors import CollectionError, DocumentError, TurnError, UnknownPageError
 from pincite.core.domain.presentation import present
-from pincite.core.domain.turns import Turn, TurnStatus
+from pincite.core.domain.turns import Exchange, Turn, TurnStatus
 from pincite.core.services.bootstrap import Pincite
+from pincite.core.text.plain import flat
 
 POLL_SECONDS = 0.3
 ADDING_SECONDS = 600.0
 """Maximum time a call waits for a file to be read; reading goes on afterwards."""
-MAX_RESULTS = 50
 
 
 class DocumentEntry(BaseModel):
@@ -39,6 +39,15 @@ class DocumentEntry(BaseModel):
 
 class DocumentList(BaseModel):
     documents: list[DocumentEntry]
+
+
+class CollectionEntry(BaseModel):
+    name: str
+    documents: int = Field(description="number of documents in it")
+
+
+class CollectionList(BaseModel):
+    collections: list[CollectionEntry]
 
 
 class Passage(BaseModel):
@@ -147,6 +156,16 @@ class Operations:
         ]
         return DocumentList(documents=entries)
 
+    def list_collections(self) -> CollectionList:
+        found = self._pincite.collections.list()
+        return CollectionList(
+            collections=[CollectionEntry(name=one.name, documents=len(one.document_ids)) for one in found]
+        )
+
+    def document(self, document: str) -> DocumentEntry:
+        wanted = self._pincite.library.find(document).id
+        return next(one for one in self.list_documents().documents if one.id == wanted)
+
     def search_documents(self, query: str, documents: Sequence[str], collection: str, limit: int) -> Passages:
         names = {one.id: one.name for one in self._documents(documents, collection)}
         found = self._pincite.search.try_out(query, tuple(names))[1].rankings.get("reranked", ()) if names else ()
@@ -190,7 +209,25 @@ class Operations:
         seconds: float,
         progress: Callable[[int, str], None],
     ) -> Answer:
-        """``progress`` gets the number of steps so far and the newest one in words, every POLL_SECONDS."""
+        """Return the answer with its citations; see `ask`."""
+        return answer_of(self.ask(question, documents, collection, session_id, seconds, progress))
+
+    def ask(
+        self,
+        question: str,
+        documents: Sequence[str],
+        collection: str,
+        session_id: str,
+        seconds: float,
+        progress: Callable[[int, str], None],
+        *,
+        before: Sequence[tuple[str, str]] | None = None,
+    ) -> Turn:
+        """Return the finished turn. Raises TurnError if it has no answer.
+
+        ``progress`` gets the number of steps so far and the newest one in words, every POLL_SECONDS. ``before``: the
+        questions and answers of the conversation so far; None: those of the session.
+        """
         app = self._pincite
         scope = self._scope(documents, collection) if documents else ()
         kept_in = self._collection(collection) if collection else None
@@ -200,7 +237,8 @@ class Operations:
                 raise CollectionError(f"The session is not in the collection {collection}.", hint="Begin a new one.")
         else:
             session = app.sessions.create(question[:60], list(scope), collection_id=kept_in.id if kept_in else "")
-        turn_id = app.runner.ask(session.id, question, document_ids=tuple(scope))
+        history = None if before is None else self._history(session.id, before)
+        turn_id = app.runner.ask(session.id, question, document_ids=tuple(scope), history=history)
         until = time.monotonic() + seconds
         try:
             while (snapshot := app.runner.wait(turn_id, POLL_SECONDS)).running:
@@ -210,7 +248,10 @@ class Operations:
         except BaseException:  # also if the caller has gone, which ``progress`` raises
             app.runner.stop(turn_id)
             raise
-        return answer_of(app.verdicts.as_current(app.turns.without_trace(turn_id)))
+        turn = app.verdicts.as_current(app.turns.without_trace(turn_id))
+        if turn.status not in (TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED):
+            raise TurnError(turn.error or "The question was not answered.")
+        return turn
 
     def verify_quote(self, quotation: str, document: str, page: int | None, collection: str) -> QuoteVerdict:
         documents = self._documents([document] if document else [], collection)
@@ -237,12 +278,32 @@ class Operations:
         shared = path.startswith(("//", "\\\\"))  # Windows would log on to another machine
         if shared or not (file.is_absolute() and os.access(file, os.R_OK) and file.is_file()):
             raise DocumentError(f"{path} cannot be read.", hint="Give the whole path of a PDF or Word file.")
-        added = app.ingest.add(file, file.name).document
+        added = self._add(file, file.name, collection)
+        app.ingest.wait([added], timeout_seconds=ADDING_SECONDS)
+        return self.document(added)
+
+    def upload_document(self, file: Path, name: str, collection: str) -> DocumentEntry:
+        """Add a file that was sent here; it is read afterwards."""
+        return self.document(self._add(file, Path(name).name, collection))
+
+    def _add(self, file: Path, name: str, collection: str) -> str:
+        """Return the id of the new document. A collection that is not there is made."""
+        app = self._pincite
+        added = app.ingest.add(file, name).document
         if collection:
             into = app.collections.find(collection) or app.collections.create(collection)
             app.collections.add(into.id, [added.id])
-        app.ingest.wait([added.id], timeout_seconds=ADDING_SECONDS)
-        return next(one for one in self.list_documents().documents if one.id == added.id)
+        return added.id
+
+    def has_session(self, session_id: str, collection: str) -> bool:
+        """Return whether a session is there and belongs to this collection; empty: to none."""
+        session = self._pincite.sessions.find(session_id)
+        return session is not None and session.collection_id == (self._collection(collection).id if collection else "")
+
+    def _history(self, session_id: str, before: Sequence[tuple[str, str]]) -> tuple[Exchange, ...]:
+        """Return what was said before: as the session keeps it, or the bare words of what it does not have."""
+        kept = {flat(one.question): one for one in self._pincite.turns.exchanges(session_id)}
+        return tuple(kept.get(flat(question)) or Exchange("", question, answer) for question, answer in before)
 
     def _documents(self, names: Sequence[str], collection: str) -> list[Document]:
         """Return the documents with these names or ids, else those of the collection, else all."""
@@ -267,14 +328,11 @@ class Operations:
 
     def _page_index(self, document: Document, page: int) -> int:
         if not 1 <= page <= document.page_count:
-            raise DocumentError(f"{document.name} has no page {page}.", hint=f"It has {document.page_count} pages.")
+            raise UnknownPageError(f"{document.name} has no page {page}.", hint=f"It has {document.page_count} pages.")
         return page - 1
 
 
 def answer_of(turn: Turn) -> Answer:
-    """Raises TurnError if the turn has no answer."""
-    if turn.status not in (TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED):
-        raise TurnError(turn.error or "The question was not answered.")
     shown, verdict = present(turn), turn.verdict
     return Answer(
         answer=turn.answer,

@@ -48,6 +48,10 @@ class UnknownDocumentError(DocumentError):
     """No stored document has this name or id, or more than one has."""
 
 
+class UnknownPageError(DocumentError):
+    """A document has no page with this number."""
+
+
 class CollectionError(PinciteError):
     """No collection has this name, or another one has it."""
 

@@ -17,7 +17,7 @@ class Permission(StrEnum):
     """List, search and read the documents, verify quotations and claims."""
     ASK = "ask"
     ADD = "add"
-    """Add files of the machine that Pincite runs on."""
+    """Add files that the program sends."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,7 @@ class Ingest:
                     if self._library.get(document_id).status in (DocumentStatus.QUEUED, DocumentStatus.FAILED):
                         self.retry(document_id)
                     self._shelf.keep_file(document_id, partial)
+            self._jobs.keep(document_id)
             if isinstance(source, Path):
                 self._shelf.taken_in(source)
         except DocumentError as error:
@@ -165,13 +166,26 @@ class Ingest:
         self._clear_away()
 
     def replace(self, old_id: str, new_id: str) -> None:
-        """Remove the old document once the new one can be searched; what did not change keeps its embeddings."""
+        """Remove the old document once the new one can be searched; what did not change keeps its embeddings.
+
+        An old document that cannot be searched yet, and is to replace one itself, goes at once.
+        """
         with self._shelf.transaction():
+            older = self.waits_to_replace(old_id)
+            older = "" if older == new_id else older
             if self._library.get(new_id).searchable:
-                self._shelf.remove_document(old_id, successor=new_id)
+                for document_id in filter(None, (older, old_id)):
+                    self._shelf.remove_document(document_id, successor=new_id)
             else:
-                self._jobs.set_replaces(new_id, old_id)
+                self._jobs.set_replaces(new_id, older or old_id)
+                if older:
+                    self._shelf.remove_document(old_id, successor=new_id)
         self._clear_away()
+
+    def waits_to_replace(self, document_id: str) -> str:
+        """Return the document that goes once this one can be searched; empty if none does."""
+        job = self._jobs.get(document_id)
+        return job.replaces if job else ""
 
     def wait(
         self,

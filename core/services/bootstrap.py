@@ -34,6 +34,7 @@ from pincite.core.store.shelf import Shelf
 from pincite.core.store.soundness import check_whole
 from pincite.core.store.tokens import Tokens
 from pincite.core.store.turns import Turns
+from pincite.core.store.watched import Watched
 
 
 class Pincite:
@@ -55,6 +56,7 @@ class Pincite:
         from pincite.core.services.suggestions import Suggestions
         from pincite.core.services.turns import TurnRunner
         from pincite.core.services.verification import Verification
+        from pincite.core.services.watching import Watching
 
         check_engine(settings.engine)
         check_ours(settings)
@@ -127,6 +129,11 @@ class Pincite:
         self.documents = Documents(
             self.settings.current, self.library, self._open_ingest, quarantined=lambda: quarantined(settings)
         )
+        self.watching = Watching(
+            Watched(self.database), self.library, self.collections, lambda: self.documents.ingest, settings
+        )
+        if at_work:
+            self.watching.start()
         self.regression = Regression(self.runner, self.turns, self.sessions, self.reviews, self.library)
         condition = Condition(self.database, self.library, settings)
         self.health = Health(lambda: self.settings.current, self.library, condition, self.engines.state)
@@ -138,6 +145,7 @@ class Pincite:
     def close(self) -> None:
         """Stop turns and ingest, in that order, and close every file."""
         self.closed = True
+        self.watching.close()
         self.engines.close()
         self.models.stop()
         self.suggestions.close()

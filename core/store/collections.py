@@ -74,6 +74,13 @@ class Collections:
                 [(collection_id, document_id) for document_id in document_ids],
             )
 
+    def take_out(self, collection_id: str, document_id: str) -> None:
+        with self._database.transaction() as connection:
+            connection.execute(
+                "DELETE FROM collection_documents WHERE collection_id = ? AND document_id = ?",
+                (collection_id, document_id),
+            )
+
     def set_documents(self, collection_id: str, document_ids: Sequence[str]) -> None:
         """Let it hold these and no others."""
         with self._database.transaction() as connection:

@@ -109,6 +109,10 @@ class Jobs:
         """Note which document goes once this one can be searched."""
         self._database.connection.execute("UPDATE jobs SET replaces = ? WHERE document_id = ?", (old_id, document_id))
 
+    def keep(self, document_id: str) -> None:
+        """Let no newer document replace this one: it was added once more."""
+        self._database.connection.execute("UPDATE jobs SET replaces = '' WHERE replaces = ?", (document_id,))
+
     def _set_status(self, document_id: str, status: DocumentStatus, message: str) -> None:
         self._database.connection.execute(
             "UPDATE documents SET status = ?, message = ? WHERE id = ?", (status, message, document_id)

@@ -4,7 +4,6 @@ import re
 import sqlite3
 import uuid
 from collections.abc import Callable, Sequence
-from itertools import zip_longest
 
 from pincite.core.domain.answers import AnswerPart, Citation
 from pincite.core.domain.codec import readable, to_json
@@ -15,9 +14,9 @@ from pincite.core.domain.presentation import Standing, Tier, present
 from pincite.core.domain.turns import Session, Turn, TurnStatus, now
 from pincite.core.store.database import Database
 from pincite.core.store.turns import Turns, containing
-from pincite.core.text.markdown import escape, tame, verbatim
+from pincite.core.text.markdown import escape, verbatim
+from pincite.core.text.marks import markdown_pieces
 from pincite.core.text.plain import shown, storable
-from pincite.core.text.stating import formula
 
 NEW_TITLE = "New session"
 MAX_TITLE_LENGTH = 60
@@ -153,20 +152,9 @@ def _turn_markdown(turn: Turn, is_on_page: Callable[[Citation], bool]) -> list[s
 
 
 def _answer_markdown(parts: Sequence[AnswerPart]) -> str:
-    """Return the answer in a block of its own, which nothing in it can leave: it forges no heading, review or source.
-
-    Quotations are kept apart from what was written; a marker is never followed by what would make it a link.
-    """
-    pieces = []
-    for part, after in zip_longest(parts, parts[1:], fillvalue=AnswerPart("")):
-        quoted = part.verbatim
-        pieces.append(f"> {verbatim(part.text)}" if quoted else tame(part.text))
-        if part.numbers:
-            marker = ", ".join(map(str, part.numbers))
-            pieces.append(f" \\[{marker}\\]" if after.text.startswith(("(", ":")) else f" [{marker}]")
-        if part.computation is not None:
-            pieces.append(tame(f"\n= {formula(part.figures, part.computation)}"))
-    return "\n".join(f"> {line}".rstrip() for line in "".join(pieces).strip().splitlines())
+    """Return the answer in a block, which nothing in it can leave: it forges no heading, review or source."""
+    said = "".join(piece for piece, _ in markdown_pieces(parts)).strip()
+    return "\n".join(f"> {line}".rstrip() for line in said.splitlines())
 
 
 def _name(text: str) -> str:

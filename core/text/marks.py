@@ -5,10 +5,12 @@ scientific paper has them, is foreign text: it stays where it is and cites nothi
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import zip_longest
 
 from pincite.core.domain.answers import AnswerPart
+from pincite.core.text.markdown import tame, verbatim
 from pincite.core.text.quotations import NormalizedText
 from pincite.core.text.sentences import split_sentences
 from pincite.core.text.stating import formula
@@ -79,6 +81,20 @@ def marked_text(parts: Iterable[AnswerPart]) -> str:
         + (f"\n= {formula(part.figures, part.computation)}" if part.computation else "")
         for part in parts
     )
+
+
+def markdown_pieces(parts: Sequence[AnswerPart]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield the answer as Markdown in which nothing is active, piece by piece, each with the numbers of its marker.
+
+    Quotations are kept apart from what was written; a marker is never followed by what would make it a link.
+    """
+    for part, after in zip_longest(parts, parts[1:], fillvalue=AnswerPart("")):
+        yield f"> {verbatim(part.text)}" if part.verbatim else tame(part.text), ()
+        if part.numbers:
+            marker = ", ".join(map(str, part.numbers))
+            yield f" \\[{marker}\\]" if after.text.startswith(("(", ":")) else f" [{marker}]", part.numbers
+        if part.computation is not None:
+            yield tame(f"\n= {formula(part.figures, part.computation)}"), ()
 
 
 def with_mark(parts: Sequence[AnswerPart], position: int, numbers: tuple[int, ...]) -> list[AnswerPart]:

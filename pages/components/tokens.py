@@ -8,15 +8,24 @@ from pincite.pages.components.controls import button, confirm_deletion, danger, 
 from pincite.pages.components.facade import errors_shown
 from pincite.pages.components.words import escape, moment
 
-PERMISSIONS = {Permission.READ: "Search and read documents, verify quotations", Permission.ASK: "Ask questions"}
+PERMISSIONS = {
+    Permission.READ: "Search and read documents, verify quotations",
+    Permission.ASK: "Ask questions",
+    Permission.ADD: "Add files",
+}
 _MADE = "new_token"
 
 
 def draw_tokens(app: Pincite) -> None:
     origin = "/".join((st.context.url or "http://127.0.0.1:8501/").split("/")[:3])
-    st.markdown("Assistants connect over the Model Context Protocol, with a token, at this address. Those that start "
-                "programs themselves need no token: they run `pincite mcp`.")  # fmt: skip
-    st.code(f"{origin}/mcp", language=None, width="content")
+    st.markdown("Other programs connect at these addresses, with a token. Assistants that start programs themselves "
+                "need no token: they run `pincite mcp`.")  # fmt: skip
+    st.markdown(
+        "| For | Address |\n|---|---|\n"
+        f"| Chat programs (OpenAI protocol) | `{origin}/v1` |\n"
+        f"| Assistants (Model Context Protocol) | `{origin}/mcp` |\n"
+        f"| Programs of your own (REST; [description]({origin}/api/docs)) | `{origin}/api/v1` |"
+    )
     with st.form("new_token_form", clear_on_submit=True):
         name = st.text_input(
             "Name of the program", max_chars=MAX_TOKEN_NAME_LENGTH, placeholder="For example, Open WebUI"

@@ -4,7 +4,9 @@ import sqlite3
 
 
 def without_versions(connection: sqlite3.Connection) -> None:
-    """Remove the tokens (version 19), the places of turns and the instructions of collections (version 18)."""
+    """Remove watched folders (version 20), tokens (19), places of turns and instructions of collections (18)."""
+    connection.execute("DROP TABLE watched_files")
+    connection.execute("DROP TABLE watched_folders")
     connection.execute("DROP TABLE tokens")
     connection.execute("ALTER TABLE collections DROP COLUMN instructions")
     connection.execute("DROP TRIGGER turn_placed")

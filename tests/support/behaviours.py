@@ -25,6 +25,7 @@ SECTIONS = (
     "Review",
     "Suggestions and document cards",
     "The Model Context Protocol",
+    "Other programs",
 )
 HEAD = """\
 # Documented behaviours

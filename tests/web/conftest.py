@@ -1,12 +1,20 @@
 """One app for all attacks of a module: without a network, and at the end alive and without a traceback."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.tokens import Permission
+from pincite.core.store.database import Database
+from pincite.core.store.tokens import Tokens
 from tests.serving import RunningApp, free_port, running_app, without_network
+from tests.support.waiting import wait_until
 from tests.web.attacker import Attacker, let_in
+
+SECONDS = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -30,3 +38,18 @@ def app(folder: Path) -> Iterator[RunningApp]:
 def inside(app: RunningApp) -> Attacker:
     """Somebody with the cookie, so that only what else is wrong keeps them out."""
     return let_in(app)
+
+
+def opened_tokens(folder: Path) -> "closing[Database]":
+    path = Settings(data_dir=folder / "data").database_path
+    wait_until(path.exists, SECONDS)
+    return closing(Database(path))
+
+
+@pytest.fixture(scope="module")
+def make_token(app: RunningApp, folder: Path) -> Callable[..., str]:
+    def make(*permissions: Permission) -> str:
+        with opened_tokens(folder) as database:
+            return Tokens(database).create("test", permissions)[1]
+
+    return make

@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import closing
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -16,31 +15,13 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from pincite.core.domain.settings import Settings
 from pincite.core.domain.tokens import Permission
-from pincite.core.store.database import Database
 from pincite.core.store.tokens import Tokens
 from tests.serving import RunningApp, free_port, running_app
-from tests.support.waiting import wait_until
+from tests.web.conftest import SECONDS, opened_tokens
 
 LISTING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
-SECONDS = 120.0
 LOOKING = {"list_documents", "search_documents", "read_page", "verify_quote", "verify_claim"}
-
-
-def opened_tokens(folder: Path) -> "closing[Database]":
-    path = Settings(data_dir=folder / "data").database_path
-    wait_until(path.exists, SECONDS)
-    return closing(Database(path))
-
-
-@pytest.fixture(scope="module")
-def make_token(app: RunningApp, folder: Path) -> Callable[..., str]:
-    def make(*permissions: Permission) -> str:
-        with opened_tokens(folder) as database:
-            return Tokens(database).create("test", permissions)[1]
-
-    return make
 
 
 def with_client(app: RunningApp, token: str, use: Callable[[Client], Awaitable[Any]], *, mode: str = "auto") -> Any:

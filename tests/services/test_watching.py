@@ -1,0 +1,214 @@
+"""Watched folders: the library follows the files, whatever happens to them and whenever Pincite is killed."""
+
+import hashlib
+import os
+import random
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pincite.core.domain.documents import DocumentStatus
+from pincite.core.domain.errors import SettingsError
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.watching import Change, WatchedFolder
+from pincite.core.services.bootstrap import Pincite, open_pincite
+from tests.support.pdfs import prose
+from tests.support.waiting import wait_until
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[Pincite]:
+    settings = Settings(data_dir=tmp_path / "data", engine="quoting", ocr=False)
+    with closing(open_pincite(settings, at_work=False)) as pincite:
+        yield pincite
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "Contracts"
+    made.mkdir()
+    return made
+
+
+def look(app: Pincite, watched: WatchedFolder, **options: float) -> dict[str, Change]:
+    return {one.path: one.change for one in app.watching.look(watched, **options)}
+
+
+def names(app: Pincite) -> set[str]:
+    return {document.name for document in app.library.list()}
+
+
+def test_what_happens_in_a_folder_happens_in_the_library(app: Pincite, folder: Path) -> None:
+    watched = app.watching.add(folder, collection="Contracts", removes=True)
+    (folder / "lease.pdf").write_bytes(prose(["The rent is 900 euros."]))
+    (folder / "2024").mkdir()
+    (folder / "2024" / "loan.PDF").write_bytes(prose(["The loan is 5,000 euros."]))
+    (folder / "notes.txt").write_text("not a document")
+    (folder / "~$lease.docx").write_bytes(b"Word keeps who has it open")
+    assert look(app, watched) == {"2024/loan.PDF": Change.ADDED, "lease.pdf": Change.ADDED}
+    assert look(app, watched) == {}
+    app.ingest.wait()
+
+    (folder / "lease.pdf").write_bytes(prose(["The rent is 950 euros."]))
+    assert look(app, watched) == {"lease.pdf": Change.REPLACED}
+    app.ingest.wait()
+    lease = app.library.find("lease.pdf")
+    assert "950" in app.library.page_text(lease.id, 0) and len(app.library.list()) == 2
+
+    (folder / "lease.pdf").rename(folder / "2024" / "rent.pdf")
+    assert look(app, watched) == {"2024/rent.pdf": Change.RENAMED}
+    assert app.library.find("rent.pdf").id == lease.id
+
+    (folder / "2024" / "loan.PDF").unlink()
+    assert look(app, watched, grace_seconds=60) == {"2024/loan.PDF": Change.MISSING}, "it may be written again"
+    assert look(app, watched) == {"2024/loan.PDF": Change.REMOVED}
+    held = app.collections.find("Contracts")
+    assert names(app) == {"rent.pdf"} and held is not None and held.document_ids == (lease.id,)
+
+
+def test_a_person_decides_about_deleted_files(app: Pincite, folder: Path) -> None:
+    watched = app.watching.add(folder)
+    for name in ("a.pdf", "b.pdf", "c.pdf", "d.pdf"):
+        (folder / name).write_bytes(prose([f"This is {name}."]))
+    look(app, watched)
+    for name in ("a.pdf", "b.pdf", "c.pdf"):
+        (folder / name).unlink()
+    assert set(look(app, watched).values()) == {Change.MISSING} and len(app.library.list()) == 4
+    a, b, c = [file for file in app.watching.files(watched.id) if file.missing_since]
+    app.watching.decide(a, remove=True)
+    app.watching.decide(b, remove=False)
+    (folder / "c.pdf").write_bytes(prose(["This is c.pdf."]))
+    look(app, watched)
+    app.watching.decide(c, remove=True)
+    assert names(app) == {"b.pdf", "c.pdf", "d.pdf"}
+    assert [file.path for file in app.watching.files(watched.id)] == ["c.pdf", "d.pdf"]
+
+
+def test_a_folder_that_is_not_there_removes_nothing(app: Pincite, folder: Path) -> None:
+    watched = app.watching.add(folder, removes=True)
+    for name in ("a.pdf", "b.pdf"):
+        (folder / name).write_bytes(prose([f"This is {name}."]))
+    look(app, watched)
+    away = folder.rename(folder.with_name("away"))
+    assert look(app, watched) == {} and "cannot be read" in app.watching.folders()[0].problem
+    folder.mkdir()  # a network disk that is not connected
+    look(app, watched)
+    assert look(app, watched) == {} and len(app.library.list()) == 2
+    folder.rmdir()
+    away.rename(folder)
+    assert look(app, watched) == {} and app.watching.folders()[0].problem == ""
+    assert not any(file.missing_since for file in app.watching.files(watched.id))
+
+
+def test_a_file_that_cannot_be_added_says_why_and_is_tried_again_when_it_changes(app: Pincite, folder: Path) -> None:
+    watched = app.watching.add(folder)
+    (folder / "lease.pdf").write_bytes(prose(["The rent is 900 euros."]))
+    look(app, watched)
+    (folder / "lease.pdf").write_bytes(b"half written")
+    assert look(app, watched) == {"lease.pdf": Change.FAILED}
+    assert look(app, watched) == {} and app.watching.files(watched.id)[0].problem
+    assert names(app) == {"lease.pdf"}, "the last readable version stays"
+    (folder / "lease.pdf").write_bytes(prose(["The rent is 950 euros."]))
+    assert look(app, watched) == {"lease.pdf": Change.REPLACED} and not app.watching.files(watched.id)[0].problem
+
+
+def test_a_file_that_is_being_written_waits(app: Pincite, folder: Path) -> None:
+    watched = app.watching.add(folder)
+    (folder / "lease.pdf").write_bytes(prose(["The rent is 900 euros."]))
+    assert look(app, watched, settle_seconds=60) == {"lease.pdf": Change.UNSETTLED} and not app.library.list()
+    os.utime(folder / "lease.pdf", (1, 1))
+    assert look(app, watched, settle_seconds=60) == {"lease.pdf": Change.ADDED}
+
+
+def test_patterns_and_folders_that_overlap(app: Pincite, folder: Path) -> None:
+    watched = app.watching.add(folder, ignored=["drafts/*", " ", "*.old.pdf"])
+    for name in ("drafts/a.pdf", "b.old.pdf", "c.pdf"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(prose([f"This is {name}."]))
+    assert set(look(app, watched)) == {"c.pdf"}
+    for wrong in (folder, folder / "drafts", folder.parent, folder / "nothing", "relative", ""):
+        with pytest.raises(SettingsError):
+            app.watching.add(wrong)
+    app.watching.forget(watched.id)
+    assert names(app) == {"c.pdf"} and app.watching.folders() == []
+
+
+def test_the_thread_follows_the_folder(tmp_path: Path, folder: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "data", engine="quoting", ocr=False)
+    with closing(open_pincite(settings)) as app:
+        app.watching.add(folder)
+        (folder / "lease.pdf").write_bytes(prose(["The rent is 900 euros."]))
+        wait_until(lambda: names(app) == {"lease.pdf"})
+        (folder / "lease.pdf").rename(folder / "rent.pdf")
+        wait_until(lambda: names(app) == {"rent.pdf"})
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+CONTENTS = [prose([f"This is document number {number}."]) for number in range(12)]
+
+
+@pytest.mark.behaviour("Other programs", "The library follows watched folders through 1,000 random changes and kills.")
+def test_a_thousand_changes_with_kills_between_leave_the_library_as_the_folder_is(
+    app: Pincite, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(63)
+    armed = threading.Event()
+
+    def deadly(call: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*arguments: Any, **options: Any) -> Any:
+            if armed.is_set() and chance.random() < 0.05:
+                raise Killed
+            result = call(*arguments, **options)
+            if armed.is_set() and chance.random() < 0.05:
+                raise Killed
+            return result
+
+        return called
+
+    for owner, method in (
+        (app.watching._watched, "store"), (app.watching._watched, "forget"), (app.ingest, "add"),
+        (app.ingest, "replace"), (app.ingest, "remove"), (app.library, "rename"), (app.collections, "add"),
+    ):  # fmt: skip
+        monkeypatch.setattr(owner, method, deadly(getattr(owner, method)))
+    watched = app.watching.add(folder, collection="All", removes=True)
+    (folder / "within").mkdir()
+    places = [folder / name for name in ("a.pdf", "b.pdf", "c.pdf", "within/a.pdf", "within/d.pdf", "e.pdf")]
+    kills = 0
+    for event in range(1_000):
+        place, other = chance.sample(places, 2)
+        match chance.choice(("write", "write", "move", "delete", "copy", "read")):
+            case "write":
+                place.write_bytes(chance.choice(CONTENTS))
+                os.utime(place, (event, event))  # file systems count in steps that are longer than this loop's
+            case "move" if place.exists():
+                place.rename(other)
+            case "copy" if place.exists():
+                other.write_bytes(place.read_bytes())
+                os.utime(other, (event, event))
+            case "delete":
+                place.unlink(missing_ok=True)
+            case "read" if event % 40 == 0:
+                app.ingest.wait()
+        if chance.random() < 0.6:
+            continue
+        armed.set()
+        try:
+            app.watching.look(watched)
+        except Killed:
+            kills += 1
+        armed.clear()
+    with suppress(Killed):
+        app.watching.look(watched)
+    app.ingest.wait()
+    assert all(document.status is DocumentStatus.READY for document in app.library.list())
+    present = {hashlib.sha256(one.read_bytes()).hexdigest() for one in places if one.exists()}
+    held = app.collections.find("All")
+    assert held is not None and kills > 50
+    assert {document.id for document in app.library.list()} == set(held.document_ids) == present
