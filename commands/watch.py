@@ -1,6 +1,7 @@
 """The command `watch`: keep the library as a folder is."""
 
-import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,9 @@ import click
 
 from pincite.commands.documents import collection_option
 from pincite.commands.frame import ANSWERED, FAILED, Command, complain, opened, plural, tell, working_settings
+
+MAX_LOOKS = 5
+SETTLE_SECONDS, GRACE_SECONDS = 2.0, 10.0
 
 if TYPE_CHECKING:
     from pincite.core.domain.watching import WatchedFolder
@@ -61,29 +65,31 @@ def _list(pincite: "Pincite") -> int:
 
 
 def _once(pincite: "Pincite", folder: "WatchedFolder") -> int:
-    from filelock import Timeout
-
     from pincite.core.domain.watching import Change
 
-    try:
-        changed = pincite.watching.look(folder)
-    except Timeout:
-        return complain("Pincite is open and looks at the folder itself.")
     failed = False
-    for one in changed:
-        wrong = one.change in (Change.FAILED, Change.UNSETTLED)
-        failed |= wrong
-        tell(f"{one.path}: {one.problem or one.change.value}", file=sys.stderr if wrong else None, flush=True)
+    for _ in range(MAX_LOOKS):
+        unsettled = False
+        for one in pincite.watching.look(
+            folder, settle_seconds=SETTLE_SECONDS, grace_seconds=GRACE_SECONDS, retry=True, patience_seconds=60.0
+        ):
+            unsettled |= one.change is Change.UNSETTLED
+            failed |= one.change is Change.FAILED
+            tell(f"{one.path}: {one.problem or one.change.value}", flush=True)
+        if not unsettled:
+            break
+        time.sleep(SETTLE_SECONDS)
     pincite.ingest.wait()
     problem = next((one.problem for one in pincite.watching.folders() if one.id == folder.id), "")
-    return complain(problem) if problem else FAILED if failed else ANSWERED
+    return complain(problem) if problem else FAILED if failed or unsettled else ANSWERED
 
 
 def _go_on(pincite: "Pincite", folder: "WatchedFolder") -> int:
-    """Print what changes until Ctrl-C."""
+    """Print what changes, until Ctrl-C or until the folder is watched no longer."""
     pincite.ingest.start()
-    for changed in pincite.watching.follow(folder.id):
-        tell(f"{changed.path}: {changed.problem or changed.change.value}", flush=True)
+    with suppress(KeyboardInterrupt):
+        for changed in pincite.watching.follow(folder.id):
+            tell(f"{changed.path}: {changed.problem or changed.change.value}", flush=True)
     return ANSWERED
 
 

@@ -4,6 +4,7 @@ FastAPI takes half a second to import: only what serves a request imports this m
 """
 
 import logging
+import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from functools import partial
@@ -21,7 +22,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.staticfiles import StaticFiles
 
-from pincite.core.domain.errors import PinciteError
+from pincite.core.domain.errors import PinciteError, StorageError
 from pincite.core.domain.tokens import Permission
 from pincite.core.services.bootstrap import Pincite
 from pincite.web import inputs
@@ -46,6 +47,8 @@ logger = logging.getLogger(__name__)
 DOCS = "/api/docs"
 MAX_BODY = 1 << 20
 """Bytes of a request that is no file."""
+MAX_UPLOAD = 4100 << 20
+"""Bytes of one with a file, whatever the setting."""
 DESCRIPTION = (
     "Search, read and question the documents of this Pincite, and have quotations and claims checked against their "
     "pages. Requests need a token, which is made in the settings, under *Other programs*, and permits reading, asking "
@@ -90,8 +93,7 @@ class StatedClaim(Scope):
 
 def make_api(pincite: Callable[[], Pincite], version: str) -> FastAPI:
     """Return the application behind the gate. Raises a PinciteError if the library cannot be opened."""
-    opened = pincite()
-    operations = Operations(opened)
+    operations = Operations(pincite())
     bearer = HTTPBearer(auto_error=False, description="A token from *Settings*, *Other programs*")
     api = FastAPI(
         title="Pincite", version=version, description=DESCRIPTION, openapi_url="/api/openapi.json", docs_url=None,
@@ -100,11 +102,7 @@ def make_api(pincite: Callable[[], Pincite], version: str) -> FastAPI:
         dependencies=[Depends(bearer)],
     )  # fmt: skip
     _add_errors(api)
-    for router in (
-        _reading(operations),
-        _asking(operations),
-        _adding(operations, opened.settings.current.max_file_mib),
-    ):
+    for router in (_reading(operations), _asking(operations), _adding(operations)):
         api.include_router(router, prefix="/api/v1")
     add_openai(api, operations)
     _add_docs(api)
@@ -189,17 +187,18 @@ def _asking(operations: Operations) -> APIRouter:
         """Server-sent events: each `step` says what is being done; last comes the `answer`, or a `problem`."""
         try:
             async for one in asking(given).events():
-                yield ServerSentEvent(data=one, event="step" if isinstance(one, Progress) else "answer")
+                if one is not None:
+                    yield ServerSentEvent(data=one, event="step" if isinstance(one, Progress) else "answer")
         except PinciteError as error:
             yield ServerSentEvent(data=_said("/api", error), event="problem")
 
     return router
 
 
-def _adding(operations: Operations, max_file_mib: int) -> APIRouter:
+def _adding(operations: Operations) -> APIRouter:
     router = APIRouter(tags=["Add"], dependencies=[may(Permission.ADD)])
 
-    @router.post("/documents", summary="Add a file", status_code=202, max_body_size=(max_file_mib + 1) << 20)
+    @router.post("/documents", summary="Add a file", status_code=202, max_body_size=MAX_UPLOAD)
     async def add_document(
         file: Annotated[UploadFile, File(description="a PDF or Word file")],
         collection: Annotated[str, Form(description="Put it into this collection; made if it is new.")] = "",
@@ -209,9 +208,12 @@ def _adding(operations: Operations, max_file_mib: int) -> APIRouter:
         def add() -> DocumentEntry:
             with tempfile.TemporaryDirectory(prefix="pincite-") as folder:
                 copy = Path(folder) / "upload"
-                with copy.open("wb") as writing:
-                    while part := file.file.read(1 << 20):
-                        writing.write(part)
+                try:
+                    with copy.open("wb") as writing:
+                        shutil.copyfileobj(file.file, writing)
+                except OSError as error:
+                    hint = "Check that the disk has space."
+                    raise StorageError(f"The file could not be kept ({error.strerror}).", hint=hint) from error
                 return operations.upload_document(copy, file.filename or "", collection)
 
         return await anyio.to_thread.run_sync(add)

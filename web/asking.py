@@ -30,23 +30,20 @@ class Asking(Generic[Result]):
         self._ask = ask
         self._gone = threading.Event()
 
-    async def events(self) -> AsyncIterator[Progress | Result]:
-        """Yield the steps, and last the answer. Raises a PinciteError. The question is stopped if nobody reads on."""
-        async for event in self._beating():
-            if event is not None:
-                yield event
-
     async def answer(self, request: Request) -> Result:
         """Return the answer. Raises a PinciteError; StoppedError if the program went away."""
-        async for event in self._beating():
+        async for event in self.events():
             if event is not None and not isinstance(event, Progress):
                 return event
             if await request.is_disconnected():
                 raise StoppedError("The program that asked went away.")
         raise TurnError("The question was not answered.")
 
-    async def _beating(self) -> AsyncIterator[Progress | Result | None]:
-        """Yield what happens, and None where nothing did for a while."""
+    async def events(self) -> AsyncIterator[Progress | Result | None]:
+        """Yield the steps, None where nothing happens for a while, and last the answer. Raises a PinciteError.
+
+        The question is stopped if nobody reads on.
+        """
         loop, happened = asyncio.get_running_loop(), asyncio.Queue[Progress | None]()
         reported = 0
 

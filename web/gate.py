@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pincite.core.domain.errors import PinciteError
-from pincite.core.domain.tokens import Token, looks_like_token
+from pincite.core.domain.tokens import Permission, Token, looks_like_token
 from pincite.core.services.bootstrap import Pincite
 from pincite.web.door import Door
 from pincite.web.mcp_servers import McpServers
@@ -30,12 +30,15 @@ logger = logging.getLogger(__name__)
 
 MCP = "/mcp"
 FOLDERS = ("/api/", "/v1/")
-PUBLIC = ("/api/docs", "/api/openapi.json")
+UPLOAD = "/api/v1/documents"
+DOCS = "/api/docs"
+PUBLIC = (DOCS, "/api/openapi.json")
 """The description of the API, which says nothing about the library."""
 TOKEN = "pincite.token"
 """Where a request's scope keeps the token that admitted it."""
 CLOSING_SECONDS = 5.0
-BODY_SECONDS = 30.0
+BODY_SECONDS, UPLOAD_SECONDS = 30.0, 900.0
+"""Maximum time in which a whole request has to come."""
 MAX_OPEN = 12
 """Requests that are answered at once: each may take one of the threads that the app's own files need, too."""
 MAX_OPEN_PER_TOKEN = 6
@@ -45,6 +48,8 @@ MAX_LOOKED_UP = 2
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
@@ -111,8 +116,8 @@ class Gate:
         try:
             if refusal := self._stranger(scope):
                 await refusal(scope, receive, send)
-            elif path.startswith(PUBLIC):
-                await self._until_stopped((await self._made_api())(scope, _timely(receive), send))
+            elif path in PUBLIC or path.startswith(f"{DOCS}/"):
+                await self._admit("", None, scope, receive, send)
             elif (token := await self._token(Headers(scope=scope).getlist("authorization"))) is None:
                 wanted = {"WWW-Authenticate": "Bearer"}
                 await problem(path, 401, "A token is needed.", "Make one in the settings.", wanted)(
@@ -120,10 +125,10 @@ class Gate:
                 )
             elif path == MCP and scope["method"] != "POST":
                 await problem(path, 405, "Only POST is answered.", headers={"Allow": "POST"})(scope, receive, send)
-            elif refusal := self._too_many(path, token):
+            elif path == UPLOAD and (refusal := self._no_upload(scope, token)):
                 await refusal(scope, receive, send)
             else:
-                await self._admit(token, scope, receive, send)
+                await self._admit(token.id, token, scope, receive, send)
         except PinciteError:
             logger.exception("A program cannot use the library")
             await problem(path, 503, "Pincite cannot use its library; the app says why.")(scope, receive, send)
@@ -141,34 +146,48 @@ class Gate:
             return problem(path, 400, "This request has two lengths.")
         return None
 
-    def _too_many(self, path: str, token: Token) -> Response | None:
+    def _no_upload(self, scope: Scope, token: Token) -> Response | None:
+        """Return the refusal of a file before it comes."""
+        length, largest = Headers(scope=scope).get("content-length", ""), self._pincite().settings.current.max_file_mib
+        if scope["method"] == "POST" and Permission.ADD not in token.permissions:
+            return problem(UPLOAD, 403, "This token does not permit adding.")
+        if length.isdecimal() and int(length) > (largest + 1) << 20:
+            return problem(UPLOAD, 413, f"The limit is {largest} MiB.", "Raise it in the settings, or split the file.")
+        return None
+
+    def _too_many(self, path: str, who: str) -> Response | None:
         minute = int(time.monotonic() // 60)
         if minute != self._minute:
             self._minute = minute
             self._recent.clear()
-        self._recent[token.id] += 1
-        if self._recent[token.id] > MAX_PER_MINUTE:
+        self._recent[who] += 1
+        if self._recent[who] > MAX_PER_MINUTE:
             next_minute = {"Retry-After": str(60 - int(time.monotonic() % 60))}
             return problem(path, 429, f"More than {MAX_PER_MINUTE} requests a minute.", "Ask later.", next_minute)
         waiting = {"Retry-After": "5"}
-        if self._open[token.id] >= MAX_OPEN_PER_TOKEN:
+        if self._open[who] >= MAX_OPEN_PER_TOKEN:
             return problem(path, 429, f"More than {MAX_OPEN_PER_TOKEN} requests at once.", "Ask later.", waiting)
         if self._open.total() >= MAX_OPEN:
             return problem(path, 503, "Too many requests at once.", "Ask later.", waiting)
         return None
 
-    async def _admit(self, token: Token, scope: Scope, receive: Receive, send: Send) -> None:
-        self._open[token.id] += 1
+    async def _admit(self, who: str, token: Token | None, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer within the limits. ``who``: the token's id; empty for those who look at the description."""
+        if refusal := self._too_many(scope["path"], who):
+            await refusal(scope, receive, send)
+            return
+        self._open[who] += 1
         try:
-            if scope["path"] == MCP:
+            timely = _timely(receive, UPLOAD_SECONDS if scope["path"] == UPLOAD else BODY_SECONDS)
+            if token and scope["path"] == MCP:
                 server = await self._mcp.running(token.permissions)
-                answering: Awaitable[None] = server.handle_request(scope, _timely(receive), send)
+                answering: Awaitable[None] = server.handle_request(scope, timely, send)
             else:
                 api = await self._made_api()
-                answering = api({**scope, TOKEN: token}, _timely(receive), send)
+                answering = api({**scope, TOKEN: token}, timely, send)
             await self._until_stopped(answering)
         finally:
-            self._open[token.id] -= 1
+            self._open[who] -= 1
             self._open += Counter()  # without those that are 0
 
     async def _until_stopped(self, answering: Awaitable[None]) -> None:
@@ -210,16 +229,16 @@ class Gate:
         return make_api(self._pincite, self._version)
 
 
-def _timely(receive: Receive) -> Receive:
+def _timely(receive: Receive, seconds: float) -> Receive:
     """Give up a request whose body does not come."""
-    whole = False
+    whole, until = False, time.monotonic() + seconds
 
     async def receiving() -> Message:
         nonlocal whole
         if whole:
             return await receive()
         try:
-            async with asyncio.timeout(BODY_SECONDS):
+            async with asyncio.timeout(until - time.monotonic()):
                 message = await receive()
         except TimeoutError:
             return {"type": "http.disconnect"}

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
+import anyio.to_thread
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
@@ -48,12 +49,10 @@ class Message(BaseModel):
     content: str | list[Part] | None = None
 
     def text(self) -> str:
-        """Raises TurnError if it holds pictures or other things that cannot be read."""
+        """Return the text, without pictures and the like."""
         if isinstance(self.content, str) or self.content is None:
             return self.content or ""
-        if strange := next((part.type for part in self.content if part.type != "text"), ""):
-            raise TurnError(f"Pincite reads only text, and this message holds {strange}.", hint="Send its text alone.")
-        return "\n".join(part.text for part in self.content)
+        return "\n".join(part.text for part in self.content if part.type == "text")
 
 
 class Completion(BaseModel):
@@ -74,7 +73,8 @@ def add_openai(api: FastAPI, operations: Operations) -> None:
               summary="Answer the last message from the documents")  # fmt: skip
     async def completions(given: Completion, request: Request) -> Response:
         """`messages`: the conversation; what the system says is not used. `annotations` hold the citations."""
-        asking, here = _asking(operations, given), f"{request.url.scheme}://{request.headers['host']}"
+        asking = await anyio.to_thread.run_sync(_asking, operations, given)
+        here = f"{request.url.scheme}://{request.headers['host']}"
         if given.stream:
             return StreamingResponse(_chunks(asking, given.model, here), media_type="text/event-stream")
         turn = await asking.answer(request)
@@ -87,12 +87,12 @@ def add_openai(api: FastAPI, operations: Operations) -> None:
 
 def _asking(operations: Operations, given: Completion) -> Asking[Turn]:
     """Raises a PinciteError if the model is none, or the last message no question."""
-    name, _, collection = given.model.partition("/")
-    if name != MODEL:
+    name, slash, collection = given.model.partition("/")
+    if name != MODEL or (slash and not operations.has_collection(collection)):
         raise CollectionError(f"There is no model called {given.model!r}.", hint=f"Use {MODEL!r}, or see /v1/models.")
     said = [message for message in given.messages if message.role in ("user", "assistant")]
     if not said or said[-1].role != "user" or not (question := said[-1].text().strip()):
-        raise TurnError("The last message is not a question of the user.")
+        raise TurnError("The last message is not a question of the user.", hint="Send a text as the last message.")
     if len(question) > inputs.MAX_QUESTION:
         raise TurnError(f"The question is longer than {inputs.MAX_QUESTION} characters.", hint="Ask more briefly.")
     session_id, before = _conversation(said[:-1])
@@ -157,8 +157,8 @@ async def _chunks(asking: Asking[Turn], model: str, here: str) -> AsyncIterator[
     """Yield the answer once it is checked; before that, comments, which keep the connection open."""
     try:
         async for event in asking.events():
-            if isinstance(event, Progress):
-                yield f": {' '.join(event.text.split())}\n\n"
+            if event is None or isinstance(event, Progress):
+                yield f": {' '.join(event.text.split()) if event else ''}\n\n"
                 continue
             text, annotations = message_of(event, here)
             head = _head(model, event, "chat.completion.chunk")

@@ -6,6 +6,7 @@ Documents and collections are named by their names or ids. Pages are counted fro
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -13,7 +14,13 @@ from pydantic import BaseModel, Field
 
 from pincite.core.domain.answers import Citation, Claim
 from pincite.core.domain.documents import Collection, Document
-from pincite.core.domain.errors import CollectionError, DocumentError, TurnError, UnknownPageError
+from pincite.core.domain.errors import (
+    CollectionError,
+    DocumentError,
+    NoAnswerError,
+    UnknownPageError,
+    UnknownSessionError,
+)
 from pincite.core.domain.presentation import present
 from pincite.core.domain.turns import Exchange, Turn, TurnStatus
 from pincite.core.services.bootstrap import Pincite
@@ -232,7 +239,8 @@ class Operations:
         scope = self._scope(documents, collection) if documents else ()
         kept_in = self._collection(collection) if collection else None
         if session_id:
-            session = app.sessions.get(session_id)
+            if (session := app.sessions.find(session_id)) is None:
+                raise UnknownSessionError("There is no such session.", hint="Begin a new one.")
             if kept_in and session.collection_id != kept_in.id:
                 raise CollectionError(f"The session is not in the collection {collection}.", hint="Begin a new one.")
         else:
@@ -244,13 +252,13 @@ class Operations:
             while (snapshot := app.runner.wait(turn_id, POLL_SECONDS)).running:
                 progress(len(snapshot.steps), "".join(snapshot.steps[-1:]))
                 if time.monotonic() > until:
-                    raise TurnError(f"There was no answer within {seconds:.0f} seconds.", hint="Ask more narrowly.")
+                    raise NoAnswerError(f"There was no answer within {seconds:.0f} seconds.", hint="Ask more narrowly.")
         except BaseException:  # also if the caller has gone, which ``progress`` raises
             app.runner.stop(turn_id)
             raise
         turn = app.verdicts.as_current(app.turns.without_trace(turn_id))
         if turn.status not in (TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED):
-            raise TurnError(turn.error or "The question was not answered.")
+            raise NoAnswerError(turn.error or "The question was not answered.")
         return turn
 
     def verify_quote(self, quotation: str, document: str, page: int | None, collection: str) -> QuoteVerdict:
@@ -290,10 +298,14 @@ class Operations:
         """Return the id of the new document. A collection that is not there is made."""
         app = self._pincite
         added = app.ingest.add(file, name).document
-        if collection:
-            into = app.collections.find(collection) or app.collections.create(collection)
-            app.collections.add(into.id, [added.id])
+        if collection.strip():
+            with suppress(CollectionError):  # another request made it meanwhile
+                app.collections.create(collection)
+            app.collections.add(self._collection(collection).id, [added.id])
         return added.id
+
+    def has_collection(self, name: str) -> bool:
+        return self._pincite.collections.find(name) is not None
 
     def has_session(self, session_id: str, collection: str) -> bool:
         """Return whether a session is there and belongs to this collection; empty: to none."""

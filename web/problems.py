@@ -11,11 +11,13 @@ from pincite.core.domain.errors import (
     DocumentError,
     FullDiskError,
     ModelError,
+    NoAnswerError,
     PinciteError,
     StorageError,
     TooLargeError,
     UnknownDocumentError,
     UnknownPageError,
+    UnknownSessionError,
 )
 
 OPENAI = "/v1/"
@@ -23,6 +25,8 @@ _STATUS: tuple[tuple[type[PinciteError], HTTPStatus], ...] = (
     (UnknownDocumentError, HTTPStatus.NOT_FOUND),
     (UnknownPageError, HTTPStatus.NOT_FOUND),
     (CollectionError, HTTPStatus.NOT_FOUND),
+    (UnknownSessionError, HTTPStatus.NOT_FOUND),
+    (NoAnswerError, HTTPStatus.SERVICE_UNAVAILABLE),
     (TooLargeError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
     (DocumentError, HTTPStatus.UNPROCESSABLE_ENTITY),
     (FullDiskError, HTTPStatus.INSUFFICIENT_STORAGE),

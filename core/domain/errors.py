@@ -106,3 +106,11 @@ class SettingsError(PinciteError):
 
 class TurnError(PinciteError):
     """A turn cannot be started, stopped or run again."""
+
+
+class UnknownSessionError(TurnError):
+    """No stored session has this id."""
+
+
+class NoAnswerError(TurnError):
+    """A question was asked, and there is no answer: it failed or took too long."""

@@ -30,6 +30,8 @@ class WatchedFile:
     modified_ns: int
     document_id: str = ""
     """Of what it held when it was last added; empty: it could not be."""
+    added: bool = False
+    """Whether watching added the document, which may then go without a question."""
     problem: str = ""
     """Why it could not be added."""
     adding: str = ""

@@ -168,18 +168,17 @@ class Ingest:
     def replace(self, old_id: str, new_id: str) -> None:
         """Remove the old document once the new one can be searched; what did not change keeps its embeddings.
 
-        An old document that cannot be searched yet, and is to replace one itself, goes at once.
+        Only one old document waits for that: others, such as one that was itself to replace it, go at once.
         """
         with self._shelf.transaction():
-            older = self.waits_to_replace(old_id)
-            older = "" if older == new_id else older
-            if self._library.get(new_id).searchable:
-                for document_id in filter(None, (older, old_id)):
-                    self._shelf.remove_document(document_id, successor=new_id)
-            else:
-                self._jobs.set_replaces(new_id, older or old_id)
-                if older:
-                    self._shelf.remove_document(old_id, successor=new_id)
+            leaving = {old_id, self.waits_to_replace(old_id)} - {"", new_id}
+            if not self._library.get(new_id).searchable:
+                waits = self.waits_to_replace(new_id) or self.waits_to_replace(old_id) or old_id
+                waits = old_id if waits == new_id else waits
+                self._jobs.set_replaces(new_id, waits)
+                leaving -= {waits}
+            for document_id in leaving:
+                self._shelf.remove_document(document_id, successor=new_id)
         self._clear_away()
 
     def waits_to_replace(self, document_id: str) -> str:

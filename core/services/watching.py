@@ -39,6 +39,8 @@ LOOK_SECONDS = 60.0
 """How often a folder is looked at without an event: folders of other machines send none."""
 SETTLE_SECONDS = 2.0
 """A file that changed less than this ago may still be written."""
+RETRY_SECONDS = 600.0
+"""How often files are tried again that could not be added: a disk may have been full, or a limit raised."""
 GRACE_SECONDS = 10.0
 """Programs save by deleting a file and writing it again."""
 CLOSING_SECONDS = 5.0
@@ -64,6 +66,7 @@ class Watching:
         self._ingest = ingest
         self._data_dir = settings.data_dir.resolve()
         self._lock = filelock.FileLock(settings.data_dir / "watching.lock", thread_local=False)
+        self._busy = threading.Lock()
         self._stop, self._wake = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -104,11 +107,12 @@ class Watching:
 
     def decide(self, file: WatchedFile, *, remove: bool) -> None:
         """Remove the document of a deleted file, or keep it. Nothing happens if the file is back."""
-        if file not in self._watched.files(file.folder_id) or not file.missing_since:
-            return
-        if remove:
-            self._remove(file)
-        self._watched.forget(file)
+        folder = self._watched.folder(file.folder_id)
+        stored = next((one for one in self._watched.files(file.folder_id) if one.path == file.path), None)
+        if folder and stored and stored.missing_since and not Path(folder.path, file.path).exists():
+            if remove:
+                self._remove(stored)
+            self._watched.forget(stored)
 
     # ------------------------------------------------------------ the thread
 
@@ -125,47 +129,64 @@ class Watching:
             self._thread.join(CLOSING_SECONDS)
 
     def _run(self) -> None:
-        for _ in self.follow():
-            pass
+        while not self._stop.is_set():
+            try:
+                for _ in self.follow():
+                    pass
+            except Exception:  # the thread's outermost frame: the fault goes to the log, and it looks again later
+                logger.exception("Looking at the watched folders failed")
+                self._wake.clear()
+                self._wake.wait(LOOK_SECONDS)
 
     def follow(self, folder_id: str = "") -> Iterator[Changed]:
-        """Look at the folders, or at one, until `close`; yield what changes."""
-        seconds = LOOK_SECONDS
+        """Look at the folders until `close`, or at one while it is watched; yield what changes."""
+        seconds, retried = LOOK_SECONDS, -RETRY_SECONDS
         while not self._stop.is_set():
             self._wake.clear()
-            changed = [
-                one for folder in self.folders() if folder_id in ("", folder.id) for one in self._look_safely(folder)
-            ]
-            yield from (one for one in changed if one.change is not Change.UNSETTLED)
-            if any(one.change is Change.UNSETTLED for one in changed):
-                seconds = SETTLE_SECONDS if seconds >= LOOK_SECONDS else min(2 * seconds, LOOK_SECONDS)
-            else:
+            retry = time.monotonic() - retried > RETRY_SECONDS
+            retried = time.monotonic() if retry else retried
+            folders = [one for one in self.folders() if folder_id in ("", one.id)]
+            if folder_id and not folders:
+                return
+            unsettled = False
+            for folder in folders:
+                for changed in self._look_safely(folder, retry=retry):
+                    unsettled |= changed.change is Change.UNSETTLED
+                    if changed.change is not Change.UNSETTLED:
+                        yield changed
+            if not unsettled:
                 seconds = LOOK_SECONDS
-            self._wait(seconds)
+            else:
+                seconds = SETTLE_SECONDS if seconds >= LOOK_SECONDS else min(2 * seconds, LOOK_SECONDS)
+            self._wait([folder.path for folder in folders], seconds)
 
-    def _look_safely(self, folder: WatchedFolder) -> list[Changed]:
+    def _look_safely(self, folder: WatchedFolder, *, retry: bool) -> list[Changed]:
         try:
-            return self.look(folder, settle_seconds=SETTLE_SECONDS, grace_seconds=GRACE_SECONDS)
+            return self.look(folder, settle_seconds=SETTLE_SECONDS, grace_seconds=GRACE_SECONDS, retry=retry)
         except filelock.Timeout:
             logger.info("Another process looks at the watched folders")
         except PinciteError as error:  # such as a full disk
-            with suppress(PinciteError):
-                self._watched.note_check(folder.id, str(error))
-        except Exception:
-            logger.exception("Looking at the watched folder failed: %s", folder.path)
+            self._watched.note_check(folder.id, str(error))
         return []
 
-    def _wait(self, seconds: float) -> None:
-        """Return when something changes in a folder, at the latest after these seconds."""
+    def _wait(self, paths: Sequence[str], seconds: float) -> None:
+        """Return when a file or folder changes, at the latest after these seconds."""
         import watchfiles
 
-        paths = [one.path for one in self.folders() if Path(one.path).is_dir()]
+        class Relevant(watchfiles.DefaultFilter):
+            """Documents and folders, but not the files of version control and the like."""
+
+            def __call__(self, change: watchfiles.Change, path: str) -> bool:
+                is_one = path.lower().endswith(ENDINGS) or not PurePosixPath(path).suffix
+                return is_one and super().__call__(change, path)
+
+        there = [path for path in paths if Path(path).is_dir()]
         until = time.monotonic() + seconds
         try:
-            if paths and not self._stop.is_set():
+            if there and not self._stop.is_set():
                 for changes in watchfiles.watch(
-                    *paths, watch_filter=None, stop_event=self._wake, rust_timeout=1_000, yield_on_timeout=True,
-                    raise_interrupt=False, ignore_permission_denied=True,
+                    *there, watch_filter=Relevant(), stop_event=self._wake, rust_timeout=1_000, yield_on_timeout=True,
+                    ignore_permission_denied=True,
                 ):  # fmt: skip
                     if changes or time.monotonic() > until:
                         return
@@ -175,98 +196,132 @@ class Watching:
 
     # ------------------------------------------------------------ one look
 
-    def look(self, folder: WatchedFolder, *, settle_seconds: float = 0.0, grace_seconds: float = 0.0) -> list[Changed]:
+    def look(
+        self,
+        folder: WatchedFolder,
+        *,
+        settle_seconds: float = 0.0,
+        grace_seconds: float = 0.0,
+        retry: bool = False,
+        patience_seconds: float = 0.0,
+    ) -> list[Changed]:
         """Bring the library to what is in the folder, and return what changed.
 
         ``settle_seconds``: files that changed more recently are left for the next look. ``grace_seconds``: how long a
-        file must be gone before its document is. Raises filelock.Timeout if another process looks.
+        file must be gone before its document is. ``retry``: try files again that could not be added. Raises
+        filelock.Timeout if another process looks for longer than ``patience_seconds``.
         """
-        with self._lock.acquire(timeout=0):
+        with self._busy, self._lock.acquire(timeout=patience_seconds):
             try:
-                found = dict(_files(Path(folder.path), folder.ignored))
+                found, closed = _files(Path(folder.path), folder.ignored)
             except OSError as error:
                 self._watched.note_check(folder.id, f"It cannot be read ({error.strerror or error}).")
                 return []
-            changed = list(self._bring(_Look(folder, self._watched.files(folder.id), found, settle_seconds)))
-            changed += self._let_go(folder, found, grace_seconds)
+            look = _Look(folder, self._watched.files(folder.id), found, settle_seconds, retry=retry)
+            changed = [*self._bring(look), *self._let_go(look, closed, grace_seconds)]
             if not self._stop.is_set():
-                self._watched.note_check(folder.id, "")
+                problem = f"{', '.join(closed[:3])} in it cannot be read, and is left out." if closed else ""
+                self._watched.note_check(folder.id, problem)
             return changed
 
     def _bring(self, look: "_Look") -> Iterator[Changed]:
         """Take in what is new or has changed."""
-        for path in look.found:
+        for path, stat in look.found.items():
             if self._stop.is_set():
                 return
-            if (digest := look.digests[path]) is None:
+            file, digest = look.known.get(path), look.digest(path)
+            if path in look.unreadable:
+                row = file or WatchedFile(look.folder.id, path, NOT_LOOKED_AT, 0)
+                if row.problem != look.unreadable[path]:
+                    self._watched.store(replace(row, problem=look.unreadable[path]))
+                    yield Changed(path, Change.FAILED, look.unreadable[path])
+            elif digest is None:
                 yield Changed(path, Change.UNSETTLED)
-                continue
-            file, stat = look.known.get(path), look.found[path]
-            row = WatchedFile(look.folder.id, path, stat.st_size, stat.st_mtime_ns, digest)
-            if file and _is_same(file, stat):
+            elif file and look.is_as_stored(file):
                 if file.missing_since:
-                    self._watched.store(replace(file, missing_since=""))
+                    self._watched.note_missing(file, "")
             elif file and file.document_id == digest and not file.adding:  # it was only touched
+                row = replace(file, size=stat.st_size, modified_ns=stat.st_mtime_ns, problem="", missing_since="")
                 self._watched.store(row)
             else:
-                yield self._take_in(look, row, file)
+                yield self._take_in(look, WatchedFile(look.folder.id, path, stat.st_size, stat.st_mtime_ns, digest))
 
-    def _take_in(self, look: "_Look", row: WatchedFile, before: WatchedFile | None) -> Changed:
+    def _take_in(self, look: "_Look", row: WatchedFile) -> Changed:
         """Add a file, in the place of what it held before."""
-        folder, name = look.folder, PurePosixPath(row.path).name
+        folder, name, before = look.folder, PurePosixPath(row.path).name, look.known.get(row.path)
         there = {one.id: one.name for one in self._library.list()}
         old, begun = (before.document_id, before.adding) if before else ("", "")
-        if begun and begun in there and begun != row.document_id and not look.holds(begun):
+        if begun and begun in there and begun != row.document_id and not look.may_hold(begun):
             self._remove(replace(row, document_id=begun))
         if row.document_id not in there:
-            self._watched.store(replace(row, size=NOT_LOOKED_AT, document_id=old, adding=row.document_id))
+            started = replace(row, size=NOT_LOOKED_AT, document_id=old, adding=row.document_id)
+            self._watched.store(replace(started, added=before.added if before else True))
         try:
-            self._ingest().add(Path(folder.path, row.path), name)
+            added = self._ingest().add(Path(folder.path, row.path), name).document.id
         except DocumentError as error:
-            self._watched.store(replace(row, document_id=old, problem=str(error)))
+            kept = replace(before, adding="") if before else replace(row, document_id="")
+            failed = replace(kept, size=row.size, modified_ns=row.modified_ns, problem=str(error), missing_since="")
+            self._watched.store(failed)
             return Changed(row.path, Change.FAILED, str(error))
+        if added != row.document_id:  # it was changed in between, and is looked at once more
+            row = replace(row, document_id=added, size=NOT_LOOKED_AT)
+        row = replace(row, added=added not in there or begun == added or self._watched.was_added(added))
         if folder.collection_id:
-            self._collections.add(folder.collection_id, [row.document_id])
-        change = Change.ADDED if row.document_id not in there else Change.KNOWN
-        if old in there and not look.holds(old) and not self._watched.is_on_disk(old, but=row):
-            self._ingest().replace(old, row.document_id)
+            self._collections.add(folder.collection_id, [added])
+        change = Change.ADDED if added not in there else Change.KNOWN
+        if old in there and old != added and not look.may_hold(old) and not self._watched.is_on_disk(old, but=row):
+            with suppress(UnknownDocumentError):  # a person removed it meanwhile
+                self._ingest().replace(old, added)
             change = Change.REPLACED
-        elif change is Change.KNOWN and there[row.document_id] in look.names_gone(row.document_id):
-            self._library.rename(row.document_id, name)
+        elif change is Change.KNOWN and there[added] in look.names_gone(added):
+            self._library.rename(added, name)
             change = Change.RENAMED
         self._watched.store(row)
         return Changed(row.path, change)
 
-    def _let_go(self, folder: WatchedFolder, found: _Stats, grace_seconds: float) -> Iterator[Changed]:
+    def _let_go(self, look: "_Look", closed: Sequence[str], grace_seconds: float) -> Iterator[Changed]:
         """Note which files are gone, and let their documents go, or have a person decide."""
-        files = self._watched.files(folder.id)
+        folder, files = look.folder, self._watched.files(look.folder.id)
         there = {one.id for one in self._library.list()}
-        asks = not folder.removes or (not found and len(files) > 1)  # a disk that is not there looks empty, too
-        kept = {file.document_id for file in files if file.path in found}
-        for file in files:
-            if file.path in found or self._stop.is_set():
+        kept = {file.document_id for file in files if file.path in look.found}
+        gone = [
+            file
+            for file in files
+            if file.path not in look.found and not any(file.path.startswith(f"{path}/") for path in closed)
+        ]
+        for file in gone:
+            if self._stop.is_set() or Path(folder.path, file.path).exists():  # it is back
                 continue
-            if file.adding in there:  # it was killed in between, and then the file was deleted
-                self._remove(replace(file, document_id=file.adding))
-            if file.document_id not in there or self._watched.is_on_disk(file.document_id, but=file):
+            asks = not folder.removes or not file.added or _may_be_a_missing_disk(file, files, gone)
+            held = there & {file.document_id, file.adding}
+            if all(self._watched.is_on_disk(one, but=file) for one in held):
                 self._watched.forget(file)
-                if file.document_id not in kept:  # it was moved to another folder
+                if file.document_id not in kept and not self._feeds(folder.collection_id, file):
                     self._collections.take_out(folder.collection_id, file.document_id)
                 continue
             if not file.missing_since:
                 file = replace(file, missing_since=now())
-                self._watched.store(file)
+                self._watched.note_missing(file, file.missing_since)
                 yield Changed(file.path, Change.MISSING)
             since = datetime.fromisoformat(now()) - datetime.fromisoformat(file.missing_since)
-            if not asks and since.total_seconds() >= grace_seconds:
+            if not asks and since.total_seconds() >= grace_seconds and self._watched.folder(folder.id):
                 self._remove(file)
                 self._watched.forget(file)
                 yield Changed(file.path, Change.REMOVED)
 
+    def _feeds(self, collection_id: str, file: WatchedFile) -> bool:
+        """Return whether another folder puts the document of a file into the collection."""
+        return any(
+            other.document_id == file.document_id and not other.missing_since
+            for folder in self.folders()
+            if folder.collection_id == collection_id and folder.id != file.folder_id
+            for other in self._watched.files(folder.id)
+        )
+
     def _remove(self, file: WatchedFile) -> None:
-        """Remove a document, and the older version that it was to replace once it could be searched."""
+        """Remove the document of a file, what was to replace it, and what it was to replace once it was searchable."""
         ingest = self._ingest()
-        for one in (ingest.waits_to_replace(file.document_id), file.document_id):
+        for one in (ingest.waits_to_replace(file.document_id), file.adding, file.document_id):
             if one and not self._watched.is_on_disk(one, but=file):
                 with suppress(UnknownDocumentError):  # a person was faster
                     ingest.remove(one)
@@ -275,19 +330,34 @@ class Watching:
 class _Look:
     """What a folder holds now, and what was stored of it."""
 
-    def __init__(self, folder: WatchedFolder, files: Sequence[WatchedFile], found: _Stats, settle: float) -> None:
+    def __init__(
+        self, folder: WatchedFolder, files: Sequence[WatchedFile], found: _Stats, settle: float, *, retry: bool
+    ) -> None:
         self.folder = folder
         self.known = {file.path: file for file in files}
         self.found = found
-        moment = time.time()
-        self.digests = {path: self._digest(path, stat, moment - settle) for path, stat in found.items()}
-        """SHA-256 of each file; None where it is being written."""
+        self.unreadable = dict[str, str]()
+        """Why files cannot be read."""
+        self._retry = retry
+        self._settled_before = time.time() - settle
+        self._digests = dict[str, str | None]()
 
-    def holds(self, document_id: str) -> bool:
+    def is_as_stored(self, file: WatchedFile) -> bool:
+        """Return whether a file has not changed since it was stored, and need not be tried again."""
+        stat = self.found[file.path]
+        same = (file.size, file.modified_ns) == (stat.st_size, stat.st_mtime_ns)
+        return same and not (file.problem and self._retry)
+
+    def digest(self, path: str) -> str | None:
+        """Return the SHA-256 of a file; None if it is being written or cannot be read."""
+        if path not in self._digests:
+            self._digests[path] = self._digest(path)
+        return self._digests[path]
+
+    def may_hold(self, document_id: str) -> bool:
         """Return whether a file has these bytes now, or may still have them."""
-        return any(
-            (self._stored(path) if digest is None else digest) == document_id for path, digest in self.digests.items()
-        )
+        stored = {path: file.document_id for path, file in self.known.items()}
+        return any((self.digest(path) or stored.get(path)) == document_id for path in self.found)
 
     def names_gone(self, document_id: str) -> set[str]:
         """Return the names of files that are gone from where they had these bytes."""
@@ -297,43 +367,56 @@ class _Look:
             if path not in self.found and file.document_id == document_id
         }
 
-    def _stored(self, path: str) -> str:
-        return self.known[path].document_id if path in self.known else ""
-
-    def _digest(self, path: str, stat: os.stat_result, settled_before: float) -> str | None:
-        file = self.known.get(path)
-        if file and _is_same(file, stat):
+    def _digest(self, path: str) -> str | None:
+        file, changed = self.known.get(path), self.found[path].st_mtime
+        if file and self.is_as_stored(file):
             return file.document_id
-        if settled_before < stat.st_mtime <= time.time():
+        if self._settled_before < changed <= time.time():
             return None
         try:
             with Path(self.folder.path, path).open("rb") as reading:
                 return hashlib.file_digest(reading, "sha256").hexdigest()
-        except OSError:  # gone again, or locked by who writes it
-            return None
+        except PermissionError as error:
+            self.unreadable[path] = f"It cannot be read ({error.strerror})."
+        except OSError:  # gone again
+            pass
+        return None
 
 
-def _is_same(file: WatchedFile, stat: os.stat_result) -> bool:
-    return (file.size, file.modified_ns) == (stat.st_size, stat.st_mtime_ns)
+def _may_be_a_missing_disk(file: WatchedFile, files: Sequence[WatchedFile], gone: Sequence[WatchedFile]) -> bool:
+    """Return whether so much is gone at once that a disk may not be there: most files, or a whole folder in it."""
+    top = file.path.split("/")[0] if "/" in file.path else ""
+    siblings = [one for one in files if top and one.path.startswith(f"{top}/")]
+    whole = len(siblings) > 1 and all(one in gone for one in siblings)
+    return whole or len(gone) == len(files) or len(gone) > max(1, len(files) // 2)
 
 
 def _overlap(one: Path, other: Path) -> bool:
     return one.is_relative_to(other) or other.is_relative_to(one)
 
 
-def _files(folder: Path, ignored: Sequence[str], within: str = "") -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the paths of the files that can be read; links are not followed. Raises OSError if a folder cannot be."""
-    with os.scandir(folder / within) as entries:
-        for entry in sorted(entries, key=lambda one: one.name):
-            path = f"{within}/{entry.name}" if within else entry.name
-            patterns = (*IGNORED, *ignored)
-            if any(fnmatch(entry.name, pattern) or fnmatch(path, pattern) for pattern in patterns):
-                continue
-            try:
-                path.encode()
-                if entry.is_dir(follow_symlinks=False):
-                    yield from _files(folder, ignored, path)
-                elif entry.is_file(follow_symlinks=False) and entry.name.lower().endswith(ENDINGS):
-                    yield path, (folder / path).stat()
-            except (UnicodeEncodeError, FileNotFoundError):  # no text, or gone meanwhile
-                continue
+def _files(folder: Path, ignored: Sequence[str]) -> tuple[_Stats, list[str]]:
+    """Return the files that can be added, and the folders that cannot be read; links are not followed.
+
+    Raises OSError if the folder itself cannot be read.
+    """
+    found, closed, patterns = _Stats(), list[str](), (*IGNORED, *ignored)
+
+    def collect(within: str) -> None:
+        with os.scandir(folder / within) as entries:
+            for entry in sorted(entries, key=lambda one: one.name):
+                path = f"{within}/{entry.name}" if within else entry.name
+                if any(fnmatch(entry.name, pattern) or fnmatch(path, pattern) for pattern in patterns):
+                    continue
+                with suppress(UnicodeEncodeError, FileNotFoundError):  # no text, or gone meanwhile
+                    path.encode()
+                    if entry.is_dir(follow_symlinks=False):
+                        try:
+                            collect(path)
+                        except PermissionError:
+                            closed.append(path)
+                    elif entry.is_file(follow_symlinks=False) and entry.name.lower().endswith(ENDINGS):
+                        found[path] = (folder / path).stat()
+
+    collect("")
+    return found, closed

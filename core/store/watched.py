@@ -55,15 +55,15 @@ class Watched:
         rows = self._database.connection.execute(
             "SELECT * FROM watched_files WHERE folder_id = ? ORDER BY path", (folder_id,)
         )
-        return [WatchedFile(**dict(row)) for row in rows]
+        return [WatchedFile(**{**dict(row), "added": bool(row["added"])}) for row in rows]
 
     def store(self, file: WatchedFile) -> None:
         with self._database.transaction() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO watched_files "
-                "(folder_id, path, size, modified_ns, document_id, problem, adding, missing_since) "
-                "SELECT id, ?, ?, ?, ?, ?, ?, ? FROM watched_folders WHERE id = ?",  # it may be watched no longer
-                (file.path, file.size, file.modified_ns, file.document_id, file.problem, file.adding,
+                "(folder_id, path, size, modified_ns, document_id, added, problem, adding, missing_since) "
+                "SELECT id, ?, ?, ?, ?, ?, ?, ?, ? FROM watched_folders WHERE id = ?",  # it may be watched no longer
+                (file.path, file.size, file.modified_ns, file.document_id, int(file.added), file.problem, file.adding,
                  file.missing_since, file.folder_id),
             )  # fmt: skip
 
@@ -72,6 +72,21 @@ class Watched:
             connection.execute(
                 "DELETE FROM watched_files WHERE folder_id = ? AND path = ?", (file.folder_id, file.path)
             )
+
+    def note_missing(self, file: WatchedFile, since: str) -> None:
+        """Store since when a file is gone; empty: it is back. Nothing happens if a person has decided meanwhile."""
+        with self._database.transaction() as connection:
+            connection.execute(
+                "UPDATE watched_files SET missing_since = ? WHERE folder_id = ? AND path = ?",
+                (since, file.folder_id, file.path),
+            )
+
+    def was_added(self, document_id: str) -> bool:
+        """Return whether watching added a document."""
+        rows = self._database.connection.execute(
+            "SELECT 1 FROM watched_files WHERE document_id = ? AND added", (document_id,)
+        )
+        return rows.fetchone() is not None
 
     def is_on_disk(self, document_id: str, *, but: WatchedFile | None = None) -> bool:
         """Return whether a file that is there, in any watched folder, was last seen with these bytes."""

@@ -17,11 +17,20 @@ def draw_watched(app: Pincite, collection_name: str) -> None:
     folders = app.watching.folders()
     for folder in folders:
         draw_deleted(app, folder, [file for file in app.watching.files(folder.id) if file.missing_since])
+    if any(not (folder.checked_at or folder.problem) for folder in folders):
+        draw_first_look(app)
     label = f"Watched folders ({len(folders)})" if folders else "Watch a folder"
     with st.expander(label, icon=":material/folder_eye:"):
         for folder in folders:
             draw_folder(app, folder)
         draw_form(app, collection_name)
+
+
+@st.fragment(run_every=2)
+def draw_first_look(app: Pincite) -> None:
+    st.caption("Looking at the folder…")
+    if all(folder.checked_at or folder.problem for folder in app.watching.folders()):
+        st.rerun()
 
 
 def draw_form(app: Pincite, collection_name: str) -> None:

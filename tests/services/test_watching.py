@@ -5,7 +5,7 @@ import os
 import random
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def look(app: Pincite, watched: WatchedFolder, **options: float) -> dict[str, Change]:
+def look(app: Pincite, watched: WatchedFolder, **options: Any) -> dict[str, Change]:
     return {one.path: one.change for one in app.watching.look(watched, **options)}
 
 
@@ -124,6 +124,53 @@ def test_a_file_that_is_being_written_waits(app: Pincite, folder: Path) -> None:
     assert look(app, watched, settle_seconds=60) == {"lease.pdf": Change.ADDED}
 
 
+def test_what_was_in_the_library_before_is_not_removed_without_asking(app: Pincite, folder: Path) -> None:
+    watched = app.watching.add(folder, removes=True)
+    for name in ("a.pdf", "b.pdf", "c.pdf"):
+        (folder / name).write_bytes(prose([f"This is {name}."]))
+    app.ingest.add(folder / "a.pdf", "a.pdf")
+    look(app, watched)
+    (folder / "a.pdf").unlink()
+    assert look(app, watched) == {"a.pdf": Change.MISSING} and "a.pdf" in names(app)
+    (folder / "b.pdf").unlink()
+    assert look(app, watched) == {"b.pdf": Change.MISSING}, "most files are gone: the disk may not be there"
+    assert names(app) == {"a.pdf", "b.pdf", "c.pdf"}
+
+
+def test_a_file_in_two_folders_of_a_collection_stays_in_it(app: Pincite, folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "Copies"
+    other.mkdir()
+    (folder / "a.pdf").write_bytes(prose(["This is a.pdf."]))
+    (other / "a.pdf").write_bytes((folder / "a.pdf").read_bytes())
+    first, second = (app.watching.add(one, collection="Contracts") for one in (folder, other))
+    look(app, first)
+    look(app, second)
+    (folder / "a.pdf").unlink()
+    look(app, first)
+    held = app.collections.find("Contracts")
+    assert held is not None and len(held.document_ids) == 1 and app.watching.files(first.id) == []
+
+
+def test_a_folder_that_cannot_be_read_is_named_and_its_documents_stay(
+    app: Pincite, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = app.watching.add(folder, removes=True)
+    (folder / "closed").mkdir()
+    for name in ("a.pdf", "closed/b.pdf"):
+        (folder / name).write_bytes(prose([f"This is {name}."]))
+    look(app, watched)
+    scandir = os.scandir
+
+    def refused(path: Path) -> Any:
+        if Path(path).name == "closed":
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    assert look(app, watched) == {} and "closed in it cannot be read" in app.watching.folders()[0].problem
+    assert names(app) == {"a.pdf", "b.pdf"}
+
+
 def test_patterns_and_folders_that_overlap(app: Pincite, folder: Path) -> None:
     watched = app.watching.add(folder, ignored=["drafts/*", " ", "*.old.pdf"])
     for name in ("drafts/a.pdf", "b.old.pdf", "c.pdf"):
@@ -204,8 +251,9 @@ def test_a_thousand_changes_with_kills_between_leave_the_library_as_the_folder_i
         except Killed:
             kills += 1
         armed.clear()
-    with suppress(Killed):
-        app.watching.look(watched)
+    app.watching.look(watched)
+    for file in app.watching.files(watched.id):  # where most files are gone, a person is asked
+        app.watching.decide(file, remove=True)
     app.ingest.wait()
     assert all(document.status is DocumentStatus.READY for document in app.library.list())
     present = {hashlib.sha256(one.read_bytes()).hexdigest() for one in places if one.exists()}

@@ -16,6 +16,7 @@ CREATE TABLE watched_files (
   size INTEGER NOT NULL,
   modified_ns INTEGER NOT NULL,
   document_id TEXT NOT NULL DEFAULT '',      -- SHA-256 of the file; empty: it could not be added
+  added INTEGER NOT NULL DEFAULT 0,          -- 1: watching added the document; 0: it was in the library before
   problem TEXT NOT NULL DEFAULT '',          -- why not
   adding TEXT NOT NULL DEFAULT '',           -- SHA-256 of what was being added when the process was killed
   missing_since TEXT NOT NULL DEFAULT '',    -- the file is gone, and a person decides about its document
