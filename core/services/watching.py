@@ -255,26 +255,34 @@ class Watching:
             self._remove(replace(row, document_id=begun))
         if row.document_id not in there:
             started = replace(row, size=NOT_LOOKED_AT, document_id=old, adding=row.document_id)
-            self._watched.store(replace(started, added=before.added if before else True))
+            added, problem = (before.added, before.problem) if before else (True, "")
+            self._watched.store(replace(started, added=added, problem=problem))
         try:
-            added = self._ingest().add(Path(folder.path, row.path), name).document.id
+            document_id = self._ingest().add(Path(folder.path, row.path), name).document.id
         except DocumentError as error:
             kept = replace(before, adding="") if before else replace(row, document_id="")
             failed = replace(kept, size=row.size, modified_ns=row.modified_ns, problem=str(error), missing_since="")
             self._watched.store(failed)
             return Changed(row.path, Change.FAILED, str(error))
-        if added != row.document_id:  # it was changed in between, and is looked at once more
-            row = replace(row, document_id=added, size=NOT_LOOKED_AT)
-        row = replace(row, added=added not in there or begun == added or self._watched.was_added(added))
+        if document_id != row.document_id:  # it was changed in between, and is looked at once more
+            row = replace(row, document_id=document_id, size=NOT_LOOKED_AT)
+        row = replace(
+            row, added=document_id not in there or begun == document_id or self._watched.was_added(document_id)
+        )
         if folder.collection_id:
-            self._collections.add(folder.collection_id, [added])
-        change = Change.ADDED if added not in there else Change.KNOWN
-        if old in there and old != added and not look.may_hold(old) and not self._watched.is_on_disk(old, but=row):
+            self._collections.add(folder.collection_id, [document_id])
+        change = Change.ADDED if document_id not in there else Change.KNOWN
+        if (
+            old in there
+            and old != document_id
+            and not look.may_hold(old)
+            and not self._watched.is_on_disk(old, but=row)
+        ):
             with suppress(UnknownDocumentError):  # a person removed it meanwhile
-                self._ingest().replace(old, added)
+                self._ingest().replace(old, document_id)
             change = Change.REPLACED
-        elif change is Change.KNOWN and there[added] in look.names_gone(added):
-            self._library.rename(added, name)
+        elif change is Change.KNOWN and there[document_id] in look.names_gone(document_id):
+            self._library.rename(document_id, name)
             change = Change.RENAMED
         self._watched.store(row)
         return Changed(row.path, change)

@@ -405,3 +405,28 @@ def test_a_document_is_found_by_its_name(app: Pincite) -> None:
     screen.test.text_input(key="find_document").set_value("LETTER 4").run()
     assert list(screen.test.dataframe[0].value["Document"]) == ["Letter 4.pdf"] and "Ask about it" in screen.words()
     screen.assert_sound()
+
+
+def test_a_watched_folder_is_shown_and_its_deleted_files_are_decided_about(app: Pincite, tmp_path: Path) -> None:
+    folder = tmp_path / "Contracts"
+    folder.mkdir()
+    for name in ("a.pdf", "b.pdf", "c.pdf"):
+        (folder / name).write_bytes(prose([f"This is {name}."]))
+    (folder / "broken.pdf").write_bytes(b"no PDF")
+    watched = app.watching.add(folder, collection="Leases")
+    app.watching.look(watched)
+    screen = Screen("documents")
+    assert "4 files · in Leases" in screen.words() and "**broken.pdf** was not added" in screen.words()
+    screen.assert_sound()
+
+    (folder / "a.pdf").unlink()
+    (folder / "b.pdf").unlink()
+    app.watching.look(watched)
+    screen = Screen("documents")
+    assert "**2 files are no longer in" in screen.words()
+    screen.test.button(key=f"keep_{watched.id}_a.pdf").click().run()
+    assert "**1 file is no longer in" in screen.words()
+    assert [file.path for file in app.watching.files(watched.id) if file.missing_since] == ["b.pdf"]
+    screen.test.button(key=f"watched_{watched.id}").click().run()
+    assert app.watching.folders() == []
+    screen.assert_sound()
