@@ -143,6 +143,8 @@ class Watching:
         seconds, retried = LOOK_SECONDS, -RETRY_SECONDS
         while not self._stop.is_set():
             self._wake.clear()
+            if self._stop.is_set():  # closed in between
+                return
             retry = time.monotonic() - retried > RETRY_SECONDS
             retried = time.monotonic() if retry else retried
             folders = [one for one in self.folders() if folder_id in ("", one.id)]
@@ -188,11 +190,12 @@ class Watching:
                     *there, watch_filter=Relevant(), stop_event=self._wake, rust_timeout=1_000, yield_on_timeout=True,
                     ignore_permission_denied=True,
                 ):  # fmt: skip
-                    if changes or time.monotonic() > until:
+                    if changes or self._stop.is_set() or time.monotonic() > until:
                         return
         except (OSError, RuntimeError) as error:  # a file system without events, or too many folders for them
             logger.info("Folders are looked at every %.0f s: %s", LOOK_SECONDS, error)
-        self._wake.wait(max(0.0, until - time.monotonic()))
+        if not self._stop.is_set():
+            self._wake.wait(max(0.0, until - time.monotonic()))
 
     # ------------------------------------------------------------ one look
 
