@@ -14,13 +14,7 @@ from pydantic import BaseModel, Field
 
 from pincite.core.domain.answers import Citation, Claim
 from pincite.core.domain.documents import Collection, Document
-from pincite.core.domain.errors import (
-    CollectionError,
-    DocumentError,
-    NoAnswerError,
-    UnknownPageError,
-    UnknownSessionError,
-)
+from pincite.core.domain.errors import CollectionError, DocumentError, NoAnswerError, UnknownPageError
 from pincite.core.domain.presentation import present
 from pincite.core.domain.turns import Exchange, Turn, TurnStatus
 from pincite.core.services.bootstrap import Pincite
@@ -239,8 +233,7 @@ class Operations:
         scope = self._scope(documents, collection) if documents else ()
         kept_in = self._collection(collection) if collection else None
         if session_id:
-            if (session := app.sessions.find(session_id)) is None:
-                raise UnknownSessionError("There is no such session.", hint="Begin a new one.")
+            session = app.sessions.get(session_id)
             if kept_in and session.collection_id != kept_in.id:
                 raise CollectionError(f"The session is not in the collection {collection}.", hint="Begin a new one.")
         else:

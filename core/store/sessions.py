@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pincite.core.domain.answers import AnswerPart, Citation
 from pincite.core.domain.codec import readable, to_json
 from pincite.core.domain.documents import NO_DOCUMENTS
-from pincite.core.domain.errors import TurnError
+from pincite.core.domain.errors import UnknownSessionError
 from pincite.core.domain.keys import in_words
 from pincite.core.domain.presentation import Standing, Tier, present
 from pincite.core.domain.turns import Session, Turn, TurnStatus, now
@@ -65,10 +65,10 @@ class Sessions:
         return [_session(row) for row in rows]
 
     def get(self, session_id: str) -> Session:
-        """Raises TurnError when there is no such session."""
+        """Raises UnknownSessionError when there is no such session."""
         session = self.find(session_id)
         if session is None:
-            raise TurnError("This session is no longer stored.", hint="Choose another, or begin a new one.")
+            raise UnknownSessionError("This session is no longer stored.", hint="Choose another, or begin a new one.")
         return session
 
     def find(self, session_id: str) -> Session | None:

@@ -27,7 +27,7 @@ def test_what_joined_meanwhile_stays_when_a_collection_is_saved(app: Pincite, co
     screen.test.selectbox[0].set_value(made.id).run()
     app.collections.add(made.id, [contract.id])
     screen.test.run()
-    [name] = [box for box in screen.test.text_input if box.value == "Harbour project"]
+    [name] = [box for box in screen.test.text_input if (box.label, box.value) == ("Collection name", "Harbour project")]
     name.set_value("Harbour")
     screen.press("Save collection")
     assert app.collections.get(made.id).name == "Harbour"
