@@ -14,10 +14,10 @@ import pytest
 
 from pincite.cli import main
 from pincite.core.domain.errors import ForeignDirectoryError, NewerDatabaseError
-from pincite.core.domain.settings import Settings
+from pincite.core.domain.settings import PACKAGE_ROOT, Settings
 from pincite.core.services.bootstrap import open_pincite
 from pincite.core.services.looking import look_into
-from pincite.core.store.data_dir import STAMP, quarantined, stamp_of
+from pincite.core.store.data_dir import STAMP, check_ours, quarantined, stamp_of
 from pincite.core.store.database import Database, ReadOnlyDatabase
 from tests.ingest.workshop import LONG_SECONDS, make_pdf, open_workshop
 
@@ -25,6 +25,20 @@ from tests.ingest.workshop import LONG_SECONDS, make_pdf, open_workshop
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return Settings(data_dir=tmp_path / "data", engine="quoting", ocr=False)
+
+
+def test_the_folder_of_a_fresh_clone_can_be_used(settings: Settings) -> None:
+    """An editable install keeps its data there, beside what is shipped."""
+    patterns = (PACKAGE_ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    shipped = [line.removeprefix("!/data/").strip("/") for line in patterns if line.startswith("!/data/")]
+    assert len(shipped) > 3
+    settings.data_dir.mkdir()
+    for name in shipped:
+        (settings.data_dir / name).mkdir()
+    check_ours(settings)
+    (settings.data_dir / "photos").mkdir()
+    with pytest.raises(ForeignDirectoryError):
+        check_ours(settings)
 
 
 @pytest.fixture(scope="module")
