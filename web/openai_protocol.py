@@ -23,7 +23,7 @@ from pincite.core.domain.errors import CollectionError, PinciteError, TurnError
 from pincite.core.domain.presentation import Tier, present
 from pincite.core.domain.tokens import Permission
 from pincite.core.domain.turns import Turn
-from pincite.core.text.markdown import escape, verbatim
+from pincite.core.text.markdown import escape
 from pincite.core.text.marks import markdown_pieces
 from pincite.web import inputs
 from pincite.web.asking import Asking, Progress
@@ -121,7 +121,7 @@ def message_of(turn: Turn, here: str) -> tuple[str, list[dict[str, Any]]]:
     """Return an answer with its citations below, and the annotations of its marks. ``here``: the app's address."""
     places = {place.number: place for place in turn.final_citations}
     text, annotations = _standing(turn), list[dict[str, Any]]()
-    for piece, numbers in markdown_pieces(turn.final_parts):
+    for piece, numbers in markdown_pieces(turn.final_parts, escape):
         for place in filter(None, map(places.get, numbers)):
             end = len(text) + len(piece)
             span = {"start_index": end - len(piece.strip()), "end_index": end}
@@ -131,7 +131,7 @@ def message_of(turn: Turn, here: str) -> tuple[str, list[dict[str, Any]]]:
         text += piece
     notes = [
         f"\\[{place.number}\\] [{escape(f'{place.document_name}, page {place.page_label}')}]"
-        f"({_link(here, turn, place)}): “{verbatim(place.quotation)}”"
+        f"({_link(here, turn, place)}): “{escape(place.quotation)}”"
         for place in places.values()
     ]
     return text.rstrip() + NOTES + "  \n".join([*notes, f"[Open in Pincite]({_link(here, turn)})"]), annotations

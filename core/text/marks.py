@@ -5,7 +5,7 @@ scientific paper has them, is foreign text: it stays where it is and cites nothi
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import zip_longest
 
@@ -83,13 +83,16 @@ def marked_text(parts: Iterable[AnswerPart]) -> str:
     )
 
 
-def markdown_pieces(parts: Sequence[AnswerPart]) -> Iterator[tuple[str, tuple[int, ...]]]:
+def markdown_pieces(
+    parts: Sequence[AnswerPart], quoted: Callable[[str], str] = verbatim
+) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yield the answer as Markdown in which nothing is active, piece by piece, each with the numbers of its marker.
 
-    Quotations are kept apart from what was written; a marker is never followed by what would make it a link.
+    ``quoted`` makes Markdown of words of a page. Quotations are kept apart from what was written; a marker is never
+    followed by what would make it a link.
     """
     for part, after in zip_longest(parts, parts[1:], fillvalue=AnswerPart("")):
-        yield f"> {verbatim(part.text)}" if part.verbatim else tame(part.text), ()
+        yield f"> {quoted(part.text)}" if part.verbatim else tame(part.text), ()
         if part.numbers:
             marker = ", ".join(map(str, part.numbers))
             yield f" \\[{marker}\\]" if after.text.startswith(("(", ":")) else f" [{marker}]", part.numbers
