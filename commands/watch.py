@@ -11,7 +11,6 @@ from pincite.commands.documents import collection_option
 from pincite.commands.frame import ANSWERED, FAILED, Command, complain, opened, plural, tell, working_settings
 
 MAX_LOOKS = 5
-SETTLE_SECONDS, GRACE_SECONDS = 2.0, 10.0
 
 if TYPE_CHECKING:
     from pincite.core.domain.watching import WatchedFolder
@@ -66,6 +65,7 @@ def _list(pincite: "Pincite") -> int:
 
 def _once(pincite: "Pincite", folder: "WatchedFolder") -> int:
     from pincite.core.domain.watching import Change
+    from pincite.core.services.watching import GRACE_SECONDS, SETTLE_SECONDS
 
     failed = False
     for _ in range(MAX_LOOKS):

@@ -27,6 +27,7 @@ from pincite.core.domain.tokens import Permission
 from pincite.core.services.bootstrap import Pincite
 from pincite.web import inputs
 from pincite.web.asking import Asking, Progress
+from pincite.web.gate import DOCS
 from pincite.web.openai_protocol import add_openai
 from pincite.web.operations import (
     Answer,
@@ -44,7 +45,6 @@ from pincite.web.problems import body_of, problem, status_of
 
 logger = logging.getLogger(__name__)
 
-DOCS = "/api/docs"
 MAX_BODY = 1 << 20
 """Bytes of a request that is no file."""
 MAX_UPLOAD = 4100 << 20

@@ -48,7 +48,7 @@ class McpServers:
             async with manager.run():
                 started.set_result(manager)
                 await self._stop.wait()
-        except Exception as error:
+        except Exception as error:  # the task's outermost frame: whoever waits for the server gets the fault
             logger.exception("The MCP server failed")
             if not started.done():
                 started.set_exception(error)

@@ -18,7 +18,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_folder_is_brought_in_listed_and_watched_no_longer(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pincite.commands.watch.SETTLE_SECONDS", 0.1)
+    monkeypatch.setattr("pincite.core.services.watching.SETTLE_SECONDS", 0.1)
     data = ["--data-dir", str(tmp_path / "data")]
     (folder / "lease.pdf").write_bytes(prose(["The rent is 900 euros."]))
     assert cli.main(["watch", str(folder), "--collection", "Leases", "--once", *data]) == 0
