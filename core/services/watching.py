@@ -9,8 +9,8 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import datetime
 from fnmatch import fnmatch
@@ -151,16 +151,19 @@ class Watching:
             if folder_id and not folders:
                 return
             unsettled = False
-            for folder in folders:
-                for changed in self._look_safely(folder, retry=retry):
-                    unsettled |= changed.change is Change.UNSETTLED
-                    if changed.change is not Change.UNSETTLED:
-                        yield changed
-            if not unsettled:
-                seconds = LOOK_SECONDS
-            else:
-                seconds = SETTLE_SECONDS if seconds >= LOOK_SECONDS else min(2 * seconds, LOOK_SECONDS)
-            self._wait([folder.path for folder in folders], seconds)
+            with closing(self._events([folder.path for folder in folders])) as events:
+                next(events, None)  # it begins before the look, so that no change falls between the two
+                for folder in folders:
+                    for changed in self._look_safely(folder, retry=retry):
+                        unsettled |= changed.change is Change.UNSETTLED
+                        if changed.change is not Change.UNSETTLED:
+                            yield changed
+                if not unsettled:
+                    seconds = LOOK_SECONDS
+                else:
+                    seconds = SETTLE_SECONDS if seconds >= LOOK_SECONDS else min(2 * seconds, LOOK_SECONDS)
+                until = time.monotonic() + seconds
+                next((True for is_event in events if is_event or time.monotonic() > until), None)
 
     def _look_safely(self, folder: WatchedFolder, *, retry: bool) -> list[Changed]:
         try:
@@ -171,8 +174,8 @@ class Watching:
             self._watched.note_check(folder.id, str(error))
         return []
 
-    def _wait(self, paths: Sequence[str], seconds: float) -> None:
-        """Return when a file or folder changes, at the latest after these seconds."""
+    def _events(self, paths: Sequence[str]) -> Generator[bool]:
+        """Yield whether a file or folder changed, at least every second, until `_wake` is set."""
         import watchfiles
 
         class Relevant(watchfiles.DefaultFilter):
@@ -183,19 +186,17 @@ class Watching:
                 return is_one and super().__call__(change, path)
 
         there = [path for path in paths if Path(path).is_dir()]
-        until = time.monotonic() + seconds
         try:
-            if there and not self._stop.is_set():
+            if there:
                 for changes in watchfiles.watch(
-                    *there, watch_filter=Relevant(), stop_event=self._wake, rust_timeout=1_000, yield_on_timeout=True,
+                    *there, watch_filter=Relevant(), stop_event=self._wake, rust_timeout=500, yield_on_timeout=True,
                     ignore_permission_denied=True,
                 ):  # fmt: skip
-                    if changes or self._stop.is_set() or time.monotonic() > until:
-                        return
+                    yield bool(changes)
         except (OSError, RuntimeError) as error:  # a file system without events, or too many folders for them
             logger.info("Folders are looked at every %.0f s: %s", LOOK_SECONDS, error)
-        if not self._stop.is_set():
-            self._wake.wait(max(0.0, until - time.monotonic()))
+        while not self._wake.wait(1.0):
+            yield False
 
     # ------------------------------------------------------------ one look
 

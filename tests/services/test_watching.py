@@ -14,7 +14,8 @@ import pytest
 from pincite.core.domain.documents import DocumentStatus
 from pincite.core.domain.errors import SettingsError
 from pincite.core.domain.settings import Settings
-from pincite.core.domain.watching import Change, WatchedFolder
+from pincite.core.domain.watching import Change, Changed, WatchedFolder
+from pincite.core.services import watching
 from pincite.core.services.bootstrap import Pincite, open_pincite
 from tests.support.pdfs import prose
 from tests.support.waiting import wait_until
@@ -185,14 +186,21 @@ def test_patterns_and_folders_that_overlap(app: Pincite, folder: Path) -> None:
     assert names(app) == {"c.pdf"} and app.watching.folders() == []
 
 
-def test_the_thread_follows_the_folder(tmp_path: Path, folder: Path) -> None:
+def test_the_thread_follows_the_folder(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings(data_dir=tmp_path / "data", engine="quoting", ocr=False)
     with closing(open_pincite(settings)) as app:
+        look_at_folder = app.watching.look
+
+        def look_and_rename(*arguments: Any, **options: Any) -> list[Changed]:
+            changed = look_at_folder(*arguments, **options)
+            if any(one.change is Change.ADDED for one in changed):
+                (folder / "lease.pdf").rename(folder / "rent.pdf")  # right after the look
+            return changed
+
+        monkeypatch.setattr(app.watching, "look", look_and_rename)
         app.watching.add(folder)
         (folder / "lease.pdf").write_bytes(prose(["The rent is 900 euros."]))
-        wait_until(lambda: names(app) == {"lease.pdf"})
-        (folder / "lease.pdf").rename(folder / "rent.pdf")
-        wait_until(lambda: names(app) == {"rent.pdf"})
+        wait_until(lambda: names(app) == {"rent.pdf"}, watching.LOOK_SECONDS / 2)
 
 
 class Killed(BaseException):
