@@ -82,8 +82,8 @@ class Remembering:
     def own_text(self, path: Path) -> list[str]:
         return self._reader.own_text(path)
 
-    def save_as_pdf(self, path: Path, password: str, target: Path) -> None:
-        self._reader.save_as_pdf(path, password, target)
+    def save_as_pdf(self, path: Path, password: str, target: Path, name: str = "") -> list[tuple[str, bytes]]:
+        return self._reader.save_as_pdf(path, password, target, name)
 
     def close(self) -> None:
         self._reader.close()

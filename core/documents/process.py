@@ -66,7 +66,8 @@ def serve(requests: BinaryIO, channel: BinaryIO) -> None:
         path: Path = request["path"]
         try:
             if request["do"] == "save_as_pdf":
-                save_as_pdf(path, request["password"], request["target"])
+                attached = save_as_pdf(path, request["name"], request["password"], request["target"])
+                send("attached", attached)
             else:
                 if document is None or identity != _identity(path):
                     if document is not None:
@@ -87,7 +88,7 @@ def _identity(path: Path) -> tuple[Any, ...]:
 
 def _answer(request: Mapping[str, Any], document: "OpenPdf") -> Iterator[Message]:
     """Yield plain values only (strings, numbers, bytes): the application trusts no other values from here."""
-    from pincite.core.documents.formats.word.own_text import attached
+    from pincite.core.documents.formats.own_text import attached
 
     work = request["do"]
     if work == "open":

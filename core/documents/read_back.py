@@ -1,6 +1,6 @@
-"""Read quotations back: from the picture of their page, or, of a Word file, from the file's own text.
+"""Read quotations back: from the picture of their page, or, of a file in another format, from the file's own text.
 
-A file's text must be what a reader of the page sees, and what we set of a Word file must be the file's text.
+A file's text must be what a reader of the page sees, and what we set of another format must be the file's text.
 """
 
 import re
@@ -59,7 +59,7 @@ def read_back(page: Page, start: int, end: int, lines: Lines) -> ReadBack:
 
 
 class OwnText:
-    """The text of a Word file's own XML, asked for stretches that begin and end where its words do."""
+    """The text of a file that is not a PDF, asked for stretches that begin and end where its words do."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         """``lines``: one for each paragraph or cell."""
@@ -82,7 +82,7 @@ class OwnText:
 
 
 def compare_with_own_text(page: Page, start: int, end: int, own: OwnText) -> ReadBack:
-    """Compare a stretch of a page's text with the text of the Word file's own XML, by paragraphs and cells."""
+    """Compare a stretch of a page's text with the text of the file that the page was made from."""
     quoted = (page.text[max(start, block.start) : min(end, block.end)] for block in page.blocks)
     texts = [text for block in quoted for text in block.split("\t") if plain(text)]
     if differing := next((text for text in texts if not own.holds(text)), ""):

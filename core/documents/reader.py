@@ -178,13 +178,16 @@ class ProcessReader:
         return lines
 
     def own_text(self, path: Path) -> list[str]:
-        """Return the paragraphs of the Word file that a PDF was made of (see PageReader)."""
+        """Return the paragraphs of the file that a PDF was made of (see PageReader)."""
         lines: list[str] = self._single(path, do="own_text")
         return lines
 
-    def save_as_pdf(self, path: Path, password: str, target: Path) -> None:
-        """Write a PDF that opens without a password. Raises a DocumentError."""
-        self._single(path, do="save_as_pdf", password=password, target=target)
+    def save_as_pdf(self, path: Path, password: str, target: Path, name: str = "") -> list[tuple[str, bytes]]:
+        """Write a PDF that opens without a password (see PageReader). Raises a DocumentError."""
+        attached: list[tuple[str, bytes]] = self._single(
+            path, do="save_as_pdf", name=name or path.name, password=password, target=target
+        )
+        return attached
 
     def close(self) -> None:
         """End every process; whoever waits for a page gets a ReaderStoppedError."""

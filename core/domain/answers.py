@@ -128,7 +128,7 @@ class ReadBack:
     recognised: str = ""
     """Lines that differ."""
     of_file: bool = False
-    """The text of the Word file's own XML was compared, and the picture shows no difference from it."""
+    """The text of the file that the page was made from was compared, and the picture shows no difference from it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,12 @@ from typing import NamedTuple
 
 from pincite.core.domain.keys import Key, in_words
 
-ENDINGS = (".pdf", ".docx")
-"""File name endings that can be added."""
+ENDINGS = (
+    ".pdf", ".docx", ".odt", ".fodt", ".rtf", ".pptx", ".xlsx", ".xlsm", ".csv", ".tsv", ".epub", ".html", ".htm",
+    ".xhtml", ".mhtml", ".mht", ".md", ".markdown", ".txt", ".text", ".eml", ".msg", ".png", ".jpg", ".jpeg", ".tif",
+    ".tiff", ".webp", ".bmp", ".gif",
+)  # fmt: skip
+"""File name endings that can be added: PDF, and those of the formats in ``core.documents.formats``."""
 READER = 3
 """The version of how pages are read, kept with each page: raised by whatever makes them come out otherwise."""
 

@@ -211,13 +211,14 @@ class PageReader(Protocol):
         """
 
     def own_text(self, path: Path) -> list[str]:
-        """Of a PDF made of a Word file the text of the file's own XML, one string per paragraph or cell's paragraph.
+        """Return the text of the file that a PDF was made from, one string per paragraph, also of cells.
 
         Empty for any other PDF. Raises a DocumentError.
         """
 
-    def save_as_pdf(self, path: Path, password: str, target: Path) -> None:
+    def save_as_pdf(self, path: Path, password: str, target: Path, name: str = "") -> list[tuple[str, bytes]]:
         """Write a PDF that opens without a password, of a locked PDF or a file of another format.
 
-        Raises a DocumentError: PasswordNeededError for a wrong password.
+        ``name``: how the file is called, if not as its path. Returns the files attached to an e-mail, by name. Raises a
+        DocumentError: PasswordNeededError for a wrong password.
         """

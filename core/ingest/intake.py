@@ -46,8 +46,14 @@ def copy_in(source: Path | bytes, target: Path, name: str, settings: Settings) -
     return digest.hexdigest(), size
 
 
-def open_copy(copy: Path, name: str, password: str | None, reader: PageReader, settings: Settings) -> PdfInfo:
-    """Leave a PDF that opens without a password; the password itself is kept nowhere. Raises a DocumentError."""
+def open_copy(
+    copy: Path, name: str, password: str | None, reader: PageReader, settings: Settings
+) -> tuple[PdfInfo, list[tuple[str, bytes]]]:
+    """Leave a PDF that opens without a password, and return what it states and the files that were attached to it.
+
+    The password is not stored. Raises a DocumentError.
+    """
+    attached = list[tuple[str, bytes]]()
     try:
         info = reader.open(copy)
     except (PasswordNeededError, NotAPdfError) as error:
@@ -55,7 +61,7 @@ def open_copy(copy: Path, name: str, password: str | None, reader: PageReader, s
             raise
         opened = copy.with_suffix(".opened.partial")
         try:
-            reader.save_as_pdf(copy, password or "", opened)
+            attached = reader.save_as_pdf(copy, password or "", opened, name)
             opened.replace(copy)
         finally:
             opened.unlink(missing_ok=True)
@@ -65,7 +71,7 @@ def open_copy(copy: Path, name: str, password: str | None, reader: PageReader, s
             f"{name} has {info.page_count} pages; the limit is {settings.max_pages}.",
             hint="Raise max_pages in the settings, or split the file.",
         )
-    return info
+    return info, attached
 
 
 def _blocks(source: Path | bytes) -> Iterator[bytes]:

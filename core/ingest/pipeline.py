@@ -9,7 +9,7 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import filelock
@@ -35,17 +35,23 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.5
 """How often a worker without work looks for jobs of other processes."""
+MAX_DEPTH = 5
+"""How many e-mails may be within each other."""
 FULL_SECONDS = 5.0
 """How often a worker that found the disk full tries again."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddOutcome:
-    """``known``: these very bytes were in the library. ``replaces``: the older document of the same name."""
+    """``known``: these very bytes were in the library. ``replaces``: the older document of the same name.
+
+    ``attached``: the files that came with an e-mail.
+    """
 
     document: Document
     known: bool
     replaces: Document | None
+    attached: tuple[Document, ...] = ()
 
 
 class Ingest:
@@ -72,18 +78,22 @@ class Ingest:
 
     # ------------------------------------------------------------ what people ask for
 
-    def add(self, source: Path | bytes, name: str, *, password: str | None = None) -> AddOutcome:
-        """Add a PDF and queue it. Raises a DocumentError with the reason if it cannot become a document.
+    def add(self, source: Path | bytes, name: str, *, password: str | None = None, depth: int = 0) -> AddOutcome:
+        """Add a file and queue it. Raises a DocumentError with the reason if it cannot become a document.
 
-        These bytes may be a document's already: where its PDF is missing or has changed, they are kept again.
+        These bytes may be a document's already: where its PDF is missing or has changed, they are kept again. ``depth``
+        counts the e-mails around an attached file.
         """
+        attached = list[Document]()
         name = unicodedata.normalize("NFC", " ".join(storable(name).split())) or "document.pdf"
         partial = new_partial(self._settings)
         try:
             document_id, size = copy_in(source, partial, name, self._settings)
             known = self._shelf.exists(document_id)
             if not (known and self._library.file_is_sound(document_id)):
-                info = open_copy(partial, name, password, self._reader, self._settings)
+                info, files = open_copy(partial, name, password, self._reader, self._settings)
+                attached, failures = self._add_attached(files, depth)
+                info = replace(info, notes=(*info.notes, *failures))
                 with self._shelf.transaction():
                     known = self._shelf.exists(document_id)
                     if not known:
@@ -105,7 +115,21 @@ class Ingest:
         finally:
             partial.unlink(missing_ok=True)
         self._announce()
-        return AddOutcome(self._library.get(document_id), known, None if known else self._namesake(document_id, name))
+        replaces = None if known else self._namesake(document_id, name)
+        return AddOutcome(self._library.get(document_id), known, replaces, tuple(attached))
+
+    def _add_attached(self, files: Sequence[tuple[str, bytes]], depth: int) -> tuple[list[Document], list[str]]:
+        """Return the files attached to an e-mail as documents, and notes on those that could not be added."""
+        added, failures = list[Document](), list[str]()
+        for name, content in files:
+            try:
+                if depth >= MAX_DEPTH:
+                    raise DocumentError("It is in too many e-mails within each other.")
+                outcome = self.add(content, name, depth=depth + 1)
+                added += [outcome.document, *outcome.attached]
+            except DocumentError as error:
+                failures.append(f"The attachment {name} could not be added: {error.message}")
+        return added, failures
 
     def jobs(self) -> list[Job]:
         return self._jobs.list()

@@ -165,7 +165,7 @@ def _checked_against(claim: Claim, differing: Sequence[Citation]) -> Claim:
         is_cited = citation.number in claim.citations and citation.quotation in claim.text
         if WORTH[claim.status] and (own or is_cited) and citation.read_back:
             seen = shortened(citation.read_back.recognised)
-            where = "in the Word file" if citation.read_back.of_file else f"on the image of page {citation.page_label}"
+            where = "in the file" if citation.read_back.of_file else f"on the image of page {citation.page_label}"
             reason = f"{where} these words read “{seen}”"
             return replace(claim, status=ClaimStatus.UNSUPPORTED, reason=reason)
     return claim

@@ -111,7 +111,7 @@ class Documents:
         return [(document_id, at) for at, text in texts if wanted in " ".join(text.split()).casefold()]
 
     def read_back(self, citation: Citation) -> ReadBack:
-        """Compare a quotation with the picture of its page and, of a Word file, with the file's own text."""
+        """Compare a quotation with the picture of its page or, in other formats, with the text of the file."""
         place = (citation.document_id, citation.page_index, citation.start, citation.end, citation.quotation)
         if place not in self._seen:
             try:

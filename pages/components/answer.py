@@ -341,7 +341,7 @@ def draw_scores(verdict: Verdict) -> None:
 def read_back_in_words(citations: Sequence[Citation]) -> str:
     """For example "Quotations against the page images: 4 match, 1 cannot be compared."."""
     sentences = []
-    for of_file, source in ((False, "the page images"), (True, "the text of the Word file")):
+    for of_file, source in ((False, "the page images"), (True, "the text of the file")):
         looked_at = (one.read_back for one in citations if one.read_back and one.read_back.of_file is of_file)
         found = Counter(seen.likeness for seen in looked_at)
         if numbers := [f"{found[likeness]} {word}" for likeness, word in COMPARED.items() if found[likeness]]:

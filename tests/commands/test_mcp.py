@@ -177,7 +177,7 @@ def test_files_are_added_only_where_it_is_allowed(app: Pincite, samples: Path) -
         assert "cannot be read" in call(app, "add_document", may_add=True, path=path)
     project = str(PACKAGE_ROOT / "pyproject.toml")
     refused = call(app, "add_document", may_add=True, path=project, collection="New")
-    assert "is neither a PDF nor a Word file" in refused and app.collections.find("New") is None
+    assert "is of no format that Pincite reads" in refused and app.collections.find("New") is None
 
 
 def test_the_command_serves_a_client_over_its_pipes(contract_library: Path) -> None:

@@ -15,7 +15,10 @@ from tests.support import pdfs
 class Notes:
     """Plain text behind a signature."""
 
-    def is_one(self, path: Path) -> bool:
+    KIND = "notes"
+    ENDINGS = (".notes",)
+
+    def is_one(self, path: Path, name: str) -> bool:
         return path.read_bytes().startswith(b"NOTES")
 
     def save_as_pdf(self, path: Path, target: Path) -> None:
@@ -26,7 +29,7 @@ def test_a_new_format_is_set_as_a_pdf(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(formats, "FORMATS", [*formats.FORMATS, Notes()])
     path, target = tmp_path / "anything.at.all", tmp_path / "set.pdf"
     path.write_text("NOTESThe first and only page.")
-    formats.save_as_pdf(path, "", target)
+    formats.save_as_pdf(path, path.name, "", target)
     assert target.read_bytes().startswith(b"%PDF")
 
 
@@ -34,7 +37,7 @@ def test_what_is_of_no_format_is_refused_and_nothing_is_left(tmp_path: Path) -> 
     settings = Settings(data_dir=tmp_path / "data")
     reader, copy = ProcessReader(settings), tmp_path / "copy.partial"
     copy.write_bytes(b"PK\x03\x04 no package")
-    with pytest.raises(NotAPdfError, match="neither a PDF nor a Word file"):
+    with pytest.raises(NotAPdfError, match="is of no format that Pincite reads"):
         open_copy(copy, "notes.zip", None, reader, settings)
     assert [path.name for path in tmp_path.iterdir()] == ["copy.partial"]
     reader.close()

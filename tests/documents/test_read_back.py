@@ -9,10 +9,8 @@ import pytest
 from docx.document import Document
 from pypdf import PdfWriter
 
-from pincite.core.documents.formats.word import PRODUCER
-from pincite.core.documents.formats.word.inline import Run
-from pincite.core.documents.formats.word.own_text import attach
-from pincite.core.documents.formats.word.reading import Paragraph
+from pincite.core.documents.formats.content import PRODUCER, Paragraph, Run
+from pincite.core.documents.formats.own_text import attach
 from pincite.core.documents.read_back import MAX_LINES, OwnText, compare_with_own_text, read_back
 from pincite.core.documents.reader import ProcessReader
 from pincite.core.domain.answers import Likeness, ReadBack
@@ -163,7 +161,7 @@ def test_an_answer_over_a_word_file_is_compared_with_the_file(tmp_path: Path) ->
         assert app.ingest.wait(timeout_seconds=300)
         turn = app.runner.wait(app.runner.ask(app.sessions.create().id, "What is the monthly rent?"), 120).turn
         assert {one.read_back for one in turn.citations} == {ReadBack(Likeness.AGREES, of_file=True)}
-        assert read_back_in_words(turn.citations) == "Quotations against the text of the Word file: 2 match."
+        assert read_back_in_words(turn.citations) == "Quotations against the text of the file: 2 match."
     finally:
         app.close()
 

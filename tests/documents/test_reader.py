@@ -65,7 +65,7 @@ def test_words_are_spans_of_the_text_and_lie_on_the_page(reader: ProcessReader, 
     ("content", "error", "reason"),
     [
         (b"", EmptyFileError, "is empty"),
-        (b"PK\x03\x04 this is a word processor's file", NotAPdfError, "is neither a PDF nor a Word file"),
+        (b"PK\x03\x04 this is a word processor's file", NotAPdfError, "is of no format that Pincite reads"),
         (b"%PDF-1.7\nand then nothing that makes sense", UnreadablePdfError, "is damaged"),
         (pdfs.locked(pdfs.prose(["secret"]), "sesame"), PasswordNeededError, "is protected with a password"),
     ],

@@ -68,7 +68,7 @@ class PdfiumReader:
     def own_text(self, path: Path) -> list[str]:
         return []
 
-    def save_as_pdf(self, path: Path, password: str, target: Path) -> None:
+    def save_as_pdf(self, path: Path, password: str, target: Path, name: str = "") -> list[tuple[str, bytes]]:
         with _PDFIUM:
             _document(path, password).save(target, flags=pypdfium2.raw.FPDF_REMOVE_SECURITY)
 

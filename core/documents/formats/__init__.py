@@ -1,32 +1,59 @@
 """What can become a document: PDFs, and files of the other formats here, which are set as PDFs when they are added.
 
-A format is a module of this folder, and its name in the list.
+A format is a module of this folder and its name in ``FORMATS``; its endings are also in ``core.domain.documents``.
 """
 
+import unicodedata
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from pincite.core.documents.formats import word
+from pincite.core.documents.formats import epub, html, mail, markdown, odt, picture, plain, rtf, sheets, slides, word
 from pincite.core.documents.formats.pdf import opening
+from pincite.core.domain.errors import DocumentError, UnreadablePdfError
+
+Attachment = tuple[str, bytes]
+"""Name and content of a file that another contains."""
 
 
 class Format(Protocol):
-    """What it raises about a file are DocumentErrors."""
+    @property
+    def KIND(self) -> str:
+        """Such as "an ordinary Word document (.docx)"."""
 
-    def is_one(self, path: Path) -> bool:
-        """Whether the file is of this format."""
+    @property
+    def ENDINGS(self) -> tuple[str, ...]:
+        """Such as (".docx",)."""
 
-    def save_as_pdf(self, path: Path, target: Path) -> None:
-        """Write its content as pages; the same file gives the same pages."""
+    def is_one(self, path: Path, name: str) -> bool:
+        """Return whether the file is of this format; ``name`` is how it is called, ``path`` where it is."""
+
+    def save_as_pdf(self, path: Path, target: Path) -> Sequence[Attachment] | None:
+        """Write its content as pages; the same file gives the same pages. Return what is to be added beside it.
+
+        It may raise any error about a file that it cannot read.
+        """
 
 
-FORMATS: list[Format] = [word]
+FORMATS: list[Format] = [
+    word, odt, slides, sheets, epub, picture, rtf, mail, html, markdown, plain,
+]  # fmt: skip
 
 
-def save_as_pdf(path: Path, password: str, target: Path) -> None:
-    """Write a PDF that opens without a password, of a locked PDF or a file of another format."""
-    known = next((one for one in FORMATS if one.is_one(path)), None)
-    if known:
-        known.save_as_pdf(path, target)
-    else:
+def save_as_pdf(path: Path, name: str, password: str, target: Path) -> list[Attachment]:
+    """Write a PDF that opens without a password, of a locked PDF or a file of another format.
+
+    Returns the files that it contains. Raises a DocumentError.
+    """
+    name = unicodedata.normalize("NFC", name)
+    known = next((one for one in FORMATS if one.is_one(path, name)), None)
+    if known is None:
         opening.save_unlocked(path, password, target)
+        return []
+    try:
+        return list(known.save_as_pdf(path, target) or ())
+    except (DocumentError, MemoryError):
+        raise
+    except Exception as error:  # the libraries report a broken file in dozens of ways, and none is ours
+        what = f"{path.name} cannot be read as {known.KIND} ({type(error).__name__})."
+        raise UnreadablePdfError(what, hint="Save it as one, or as a PDF, in the program that shows it.") from error

@@ -43,7 +43,7 @@ def _is_read(document: Document, library: "Library") -> bool:
 
 
 def not_read(searched: Sequence[Document], library: "Library") -> list[str]:
-    """Return what was not searched, which may hold the answer: pages, and parts that are never read of Word files."""
+    """Return what was not searched, which may hold the answer: pages, and parts of files that are never read."""
     lacking = [document for document in searched if document.not_read]
     notices = [f"Not read in “{document.name}”: {document.not_read}." for document in lacking[:FEW_DOCUMENTS]]
     if more := len(lacking) - FEW_DOCUMENTS:

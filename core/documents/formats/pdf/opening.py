@@ -10,7 +10,8 @@ from pathlib import Path
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
-from pincite.core.documents.formats.word import PRODUCER, WITH_PAGES, left_out
+from pincite.core.documents.formats import left_out
+from pincite.core.documents.formats.content import origin_note
 from pincite.core.domain.documents import NOT_READ, HiddenText, OutlineEntry
 from pincite.core.domain.errors import (
     DocumentError,
@@ -25,10 +26,6 @@ _HEAD_BYTES = 1024
 _MAX_OUTLINE_ENTRIES = 5000
 _PASSWORD_HINT = "Enter its password; it is used once and not stored."
 _DAMAGED_HINT = "Ask for a new copy, or open it in another program and save it as a new PDF."
-_MADE_FROM_WORD = {
-    WITH_PAGES: ["This is the text of a Word file, on the pages that it had in Word; its pictures are not shown."],
-    PRODUCER: ["This is the text of a Word file; its page numbers are Pincite's own, and its pictures are not shown."],
-}
 _MENDED = "The file is damaged; what could be recovered was read."
 _FIELDS = {
     "title": "Title",
@@ -65,8 +62,8 @@ def open_document(path: Path, password: str | None = None) -> tuple[pdfium.PdfDo
             if not head:
                 raise EmptyFileError(f"{path.name} is empty.", hint="Check the original file.") from error
             if SIGNATURE not in head:
-                what = f"{path.name} is neither a PDF nor a Word file (.docx)."
-                raise NotAPdfError(what, hint="Save it as one of these first.") from error
+                what = f"{path.name} is of no format that Pincite reads."
+                raise NotAPdfError(what, hint="Save it as a PDF first.") from error
         what = f"{path.name} is damaged: none of its pages can be opened."
         raise UnreadablePdfError(what, hint=_DAMAGED_HINT) from error
 
@@ -107,19 +104,20 @@ def fields(document: pdfium.PdfDocument) -> dict[str, str]:
 
 
 def hidden(document: pdfium.PdfDocument) -> dict[int, tuple[HiddenText, ...]]:
-    """What was left out of the pages that we made of a Word file, by page."""
-    ours = document.get_metadata_value("Producer") in _MADE_FROM_WORD
+    """Return what was left out of pages that were made from a file of another format, by page."""
+    ours = origin_note(document.get_metadata_value("Producer"))
     return left_out.by_page(document.get_metadata_value) if ours else {}
 
 
 def notes(document: pdfium.PdfDocument, path: Path) -> list[str]:
     """Return plain remarks on what of the document is not read."""
-    remarks = _MADE_FROM_WORD.get(document.get_metadata_value("Producer"), [])[:]
+    origin = origin_note(document.get_metadata_value("Producer"))
+    remarks = [origin] if origin else []
     if remarks and (kinds := left_out.not_read(document.get_metadata_value)):
         remarks.append(f"{NOT_READ}{kinds}.")
     if document.get_formtype() in (pdfium_c.FORMTYPE_XFA_FULL, pdfium_c.FORMTYPE_XFA_FOREGROUND):
         remarks.append("This is an XFA form: its fixed pages were read, but not what only Adobe's software draws.")
-    attachments = document.count_attachments()
+    attachments = document.count_attachments() - bool(origin)  # ours holds the text of the file
     if attachments:
         from pincite.core.documents.formats.pdf import second_opinion
 

@@ -11,7 +11,9 @@ from docx.oxml.xmlchemy import BaseOxmlElement
 from fontTools import agl
 from reportlab.pdfbase._fontdata import encodings
 
-from pincite.core.documents.formats.word.numbering import value, written
+from pincite.core.documents.formats.content import UNKNOWN_SIGN, Run
+from pincite.core.documents.formats.numerals import numeral
+from pincite.core.documents.formats.word.numbering import value
 from pincite.core.documents.formats.word.visibility import Ground, Visibility
 from pincite.core.domain.documents import COMMENT, PROPOSAL, TICKED, UNTICKED, HiddenReason
 
@@ -27,7 +29,6 @@ _UNBRACKETED = str.maketrans("[]", "()")
 """Of a comment, which a bracket ends."""
 _SIGNS = {"☐": UNTICKED, "☑": TICKED, "☒": TICKED, "\u00ad": "", "\u2011": "-"}
 _WINGDINGS = {0x6F: UNTICKED, 0xA8: UNTICKED, 0xFD: TICKED, 0xFE: TICKED, 0xFC: "✓", 0xFB: "✗", 0xE0: "→"}
-UNKNOWN_SIGN = "◊"
 BLANK = "____"
 """Text for a field that nobody filled in, as on paper: its label is not the label of what follows."""
 _AROUND = {
@@ -41,18 +42,6 @@ _DELETED = frozenset(map(qn, ("w:del", "w:moveFrom")))
 _INSERTED = frozenset(map(qn, ("w:ins", "w:moveTo")))
 _MAX_AUTHOR_LENGTH = 60
 _SENTENCE_END = re.compile(r"[.!?;](?=[\"”’)]*(?:\s|$))")
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    text: str
-    bold: bool = False
-    italic: bool = False
-    raised: bool = False
-    hidden: HiddenReason | None = None
-    """Why a reader of the file does not see it: never set, only listed."""
-    change: str = ""
-    """Who proposes that it goes, where it is deleted as a tracked change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +168,7 @@ class Inline:
         if note is not None:
             self._counts[reference.tag] += 1
             form = "decimal" if reference.tag == qn("w:footnoteReference") else "lowerRoman"
-            mark = written(self._counts[reference.tag], form)
+            mark = numeral(self._counts[reference.tag], form)
             around = self._paragraph, self._ground
             runs = self.runs_of(note)
             self._paragraph, self._ground = around

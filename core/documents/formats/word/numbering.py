@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from docx.oxml.ns import qn
 from docx.oxml.xmlchemy import BaseOxmlElement
 
-BULLET = "•"
+from pincite.core.documents.formats.numerals import BULLET, numeral
+
 _PLACE = re.compile(r"%([1-9])")
-_ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"),
-          (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))  # fmt: skip
-_MAX_COUNT = 4000
-"""Beyond this a number is written in figures, whatever the file states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,25 +65,7 @@ class Numbering:
 
     def _at(self, level: int, of: int, counts: dict[int, int], levels: dict[int, _Level]) -> str:
         form = levels[level].form if level in levels else "decimal"
-        return written(counts.get(level, 1), "decimal" if levels[of].in_figures and level != of else form)
-
-
-def written(count: int, form: str) -> str:
-    """Return a number in one of Word's forms: decimal, lowerRoman, upperLetter, …"""
-    if form == "none":
-        return ""
-    if not 0 < count < _MAX_COUNT:
-        return str(count)
-    signs = str(count)
-    if form.endswith("Roman"):
-        signs = ""
-        for worth, sign in _ROMAN:
-            signs, count = signs + sign * (count // worth), count % worth
-    elif form.endswith("Letter"):
-        signs = chr(ord("a") + (count - 1) % 26) * (1 + (count - 1) // 26)
-    elif form == "decimalZero":
-        signs = f"{count:02}"
-    return signs.upper() if form.startswith("upper") else signs
+        return numeral(counts.get(level, 1), "decimal" if levels[of].in_figures and level != of else form)
 
 
 def _levels(element: BaseOxmlElement) -> dict[int, _Level]:

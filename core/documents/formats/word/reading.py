@@ -7,9 +7,8 @@ diagrams are drawn are not read, and ``lacks`` names them.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
 
 import docx
 from docx.document import Document
@@ -17,19 +16,21 @@ from docx.opc.constants import RELATIONSHIP_TYPE
 from docx.oxml import parse_xml
 from docx.oxml.ns import qn
 from docx.oxml.xmlchemy import BaseOxmlElement
+from docx.section import Section
 
+from pincite.core.documents.formats.content import Cell, Content, Item, Layout, PageStart, Paragraph, Run, Table
+from pincite.core.documents.formats.numerals import numeral
 from pincite.core.documents.formats.word.inline import (
     Break,
     Inline,
     Note,
-    Run,
     change_of,
     is_placeholder,
     proposed,
     styles_from,
     with_deletions,
 )
-from pincite.core.documents.formats.word.numbering import Numbering, value, written
+from pincite.core.documents.formats.word.numbering import Numbering, value
 from pincite.core.documents.formats.word.unread import lacking
 from pincite.core.documents.formats.word.visibility import Ground, Visibility
 
@@ -41,51 +42,6 @@ _MAX_COLUMNS = 63
 _RUNNING = ("header", "footer")
 _OF_DIAGRAMS = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 _WORDS = "{http://schemas.openxmlformats.org/drawingml/2006/main}t"
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    """``level``: of a heading, 1 = top; 0: text. ``label``: its number or bullet. ``note``: it is a footnote."""
-
-    runs: tuple[Run, ...]
-    level: int = 0
-    label: str = ""
-    depth: int = 0
-    note: bool = False
-
-    @property
-    def text(self) -> str:
-        return "".join(run.text for run in self.runs if not run.hidden)
-
-    @property
-    def hidden(self) -> tuple[Run, ...]:
-        return tuple(run for run in self.runs if run.hidden and run.text.strip())
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    paragraphs: tuple[Paragraph, ...]
-    columns: int = 1
-    goes_on: bool = False
-    """It is one with the cell above it, which has the words of both."""
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """``heads``: the first row is repeated on each of its pages."""
-
-    rows: tuple[tuple[Cell, ...], ...]
-    heads: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PageStart:
-    """Where a page begins, as Word last showed the file, or as the file wants it; ``label``: as Word calls it."""
-
-    label: str
-
-
-Item: TypeAlias = Paragraph | Table | PageStart
 
 
 class WordFile:
@@ -118,7 +74,14 @@ class WordFile:
         self._page = self._first_of_section() or 1
         self._break_waits = False
         self._notes = list[Paragraph]()
-        self.first_label = self._page_label()
+        self._first_label = self._page_label()
+
+    def content(self) -> Content:
+        properties = self.document.core_properties
+        return Content(
+            "a Word file", tuple(self.items()), self._first_label if self.has_pages else None, self.lacks,
+            properties.title, properties.author, properties.created, self._layout(),
+        )  # fmt: skip
 
     def items(self) -> Iterator[Item]:
         """Yield all items; notes are at the end of their page, where the pages are known, else of their document.
@@ -132,6 +95,18 @@ class WordFile:
                 self._notes = []
             yield item
         yield from self._notes
+
+    def _layout(self) -> Layout:
+        section = self.document.sections[0] if len(self.document.sections) else None
+        size = self.document.styles["Normal"].font.size if "Normal" in self.document.styles else None
+        sides = {name: _points(section, f"{name}_margin") for name in ("left", "right", "top", "bottom")}
+        lengths = {
+            "width": _points(section, "page_width"),
+            "height": _points(section, "page_height"),
+            **sides,
+            "letters": float(size.pt) if size else None,
+        }
+        return Layout(**{name: length for name, length in lengths.items() if length is not None})
 
     def _blocks(self, parent: BaseOxmlElement, ground: Ground) -> Iterator[Item]:
         for child in parent:
@@ -201,7 +176,7 @@ class WordFile:
         return int(start) if start.isdigit() else 0
 
     def _page_label(self) -> str:
-        return written(self._page, self._page_numbers("w:fmt") or "decimal")
+        return numeral(self._page, self._page_numbers("w:fmt") or "decimal")
 
     def _page_numbers(self, name: str) -> str:
         kind = self._sections[self._section].find(qn("w:pgNumType")) if self._sections else None
@@ -341,6 +316,11 @@ def _is_set(properties: BaseOxmlElement, name: str) -> bool:
 def _count(element: BaseOxmlElement | None) -> int:
     written_so = value(element) if element is not None else ""
     return min(int(written_so), _MAX_COLUMNS) if written_so.isdigit() else 0
+
+
+def _points(section: Section | None, name: str) -> float | None:
+    length = getattr(section, name, None)
+    return float(length.pt) if length is not None else None
 
 
 def _has_text(pieces: list[Run] | list[Run | Break | Note]) -> bool:

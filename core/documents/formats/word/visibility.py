@@ -12,23 +12,19 @@ from typing import TypeAlias
 from docx.oxml.ns import qn
 from docx.oxml.xmlchemy import BaseOxmlElement
 
+from pincite.core.documents.formats.contrast import DRAWING, MIN_POINTS, Color, reason_by_color, rgb, theme_colors
 from pincite.core.documents.formats.word.numbering import value
 from pincite.core.domain.documents import HiddenReason
 
 Styles: TypeAlias = Mapping[str, BaseOxmlElement]
-Color: TypeAlias = tuple[int, int, int]
 Properties: TypeAlias = Sequence[BaseOxmlElement]
 """Elements like w:rPr, the one that counts most first."""
 
-_MIN_POINTS, _SEEN, _WHITE = 2.0, 24, 235
-"""As in ``pdf.visibility``: points of the em; of 255, what can be made out; from where on a colour is called white."""
 _MIN_WIDTH = 16
 """Percent of a letter's width: the 0.08 of the em of PDFs, letters being half an em wide."""
 _PAPER: Color = (255, 255, 255)
 _MAX_DEPTH = 20
-_HEX = re.compile(r"[0-9A-Fa-f]{6}")
 _W14 = "{http://schemas.microsoft.com/office/word/2010/wordml}"
-_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _WPS = "{http://schemas.microsoft.com/office/word/2010/wordprocessingShape}"
 _HIGHLIGHTS = {
     "black": "000000", "blue": "0000FF", "cyan": "00FFFF", "green": "00FF00", "magenta": "FF00FF", "red": "FF0000",
@@ -72,7 +68,7 @@ class Visibility:
         self._default_of = {
             value(style, "w:type"): name for name, style in styles.items() if value(style, "w:default") in ("1", "true")
         }
-        self._theme = dict(_theme_colors(theme)) if theme is not None else {}
+        self._theme = dict(theme_colors(theme)) if theme is not None else {}
         mapping = settings.find(qn("w:clrSchemeMapping")) if settings is not None else None
         self._mapping = {
             name: _THEME.get(told, told) for name, short in _MAPPED.items()
@@ -126,21 +122,21 @@ class Visibility:
             if name in ("shape", "rect", "roundrect", "oval") and "vml" in str(shape.tag):
                 fill = str(shape.get("fillcolor") or "").lstrip("#").partition(" ")[0]
                 filled = shape.get("filled") not in ("f", "false") and bool(fill)
-                known = _rgb(fill) or _rgb(_HIGHLIGHTS.get(fill, ""))
+                known = rgb(fill) or rgb(_HIGHLIGHTS.get(fill, ""))
                 return replace(around, color=known if filled else around.color)
             if name in ("group", "wgp", "p"):
                 break
         return replace(around, color=None)
 
     def _fill_of_shape(self, shape: BaseOxmlElement, around: Ground) -> Color | None:
-        look, style = shape.find(f"{_WPS}spPr"), shape.find(f"{_WPS}style/{_A}fillRef")
-        if look is not None and (solid := look.find(f"{_A}solidFill")) is not None:
+        look, style = shape.find(f"{_WPS}spPr"), shape.find(f"{_WPS}style/{DRAWING}fillRef")
+        if look is not None and (solid := look.find(f"{DRAWING}solidFill")) is not None:
             return self._drawn(solid)
         if look is not None and any(
-            look.find(f"{_A}{kind}") is not None for kind in ("gradFill", "blipFill", "pattFill")
+            look.find(f"{DRAWING}{kind}") is not None for kind in ("gradFill", "blipFill", "pattFill")
         ):
             return None
-        bare = look is not None and look.find(f"{_A}noFill") is not None
+        bare = look is not None and look.find(f"{DRAWING}noFill") is not None
         grouped = any(str(one.tag).endswith("}wgp") for one in shape.iterancestors())
         return around.color if not grouped and (bare or style is None or style.get("idx") == "0") else None
 
@@ -201,9 +197,7 @@ class Visibility:
         if isinstance(color, HiddenReason):
             return color
         behind = self._behind(every, lines, ground)
-        if behind is None or max(abs(one - other) for one, other in zip(color, behind, strict=True)) >= _SEEN:
-            return None
-        return HiddenReason.WHITE if min(color) > _WHITE else HiddenReason.SAME_COLOR
+        return reason_by_color(color, behind)
 
     def _letters(self, every: Properties) -> Color | HiddenReason | None:
         fill = next((one for part in every if (one := part.find(f"{_W14}textFill")) is not None), None)
@@ -213,14 +207,14 @@ class Visibility:
             if fill.find(f"{_W14}noFill") is not None or clear:
                 return HiddenReason.TRANSPARENT
             if (plain := next(fill.iter(f"{_W14}srgbClr"), None)) is not None:
-                return _rgb(str(plain.get(f"{_W14}val")))
+                return rgb(str(plain.get(f"{_W14}val")))
         color = next((one for part in every if (one := part.find(qn("w:color"))) is not None), None)
         return self._color(color, "w:val", "w:theme") if color is not None else None
 
     def _behind(self, every: Properties, lines: Properties, ground: Ground) -> Color | None:
         mark = next((one for part in every if (one := part.find(qn("w:highlight"))) is not None), None)
         if mark is not None and value(mark) in _HIGHLIGHTS:
-            return _rgb(_HIGHLIGHTS[value(mark)])
+            return rgb(_HIGHLIGHTS[value(mark)])
         return self._shade(every, self._shade(lines, ground.color))
 
     def _shade(self, properties: Properties, around: Color | None) -> Color | None:
@@ -244,27 +238,18 @@ class Visibility:
         name = value(element, f"{theme}Color" if theme == "w:theme" else theme)
         known = self._theme.get(self._mapping.get(name, _THEME.get(name, name))) if name else None
         if known is None:
-            return _rgb(value(element, plain))
+            return rgb(value(element, plain))
         return _toned(known, value(element, f"{theme}Tint"), value(element, f"{theme}Shade"))
 
     def _drawn(self, solid: BaseOxmlElement) -> Color | None:
-        plain, scheme = solid.find(f"{_A}srgbClr"), solid.find(f"{_A}schemeClr")
+        plain, scheme = solid.find(f"{DRAWING}srgbClr"), solid.find(f"{DRAWING}schemeClr")
         if plain is not None:
-            return _rgb(str(plain.get("val")))
+            return rgb(str(plain.get("val")))
         if scheme is None or len(scheme):  # changed further: not known
             return None
         short = {one: name for name, one in _MAPPED.items()} | {"tx1": "text1", "tx2": "text2"}
         name = short.get(str(scheme.get("val")), str(scheme.get("val")))
         return self._theme.get(_THEME.get(name, name))
-
-
-def _theme_colors(theme: BaseOxmlElement) -> Iterator[tuple[str, Color]]:
-    for scheme in theme.iter(f"{_A}clrScheme"):
-        for place in scheme:
-            for color in place:
-                if found := _rgb(str(color.get("lastClr") or color.get("val") or "")):
-                    yield str(place.tag).rpartition("}")[2], found
-        return
 
 
 def _toned(color: Color, tint: str, shade: str) -> Color:
@@ -278,14 +263,10 @@ def _toned(color: Color, tint: str, shade: str) -> Color:
     return red, green, blue
 
 
-def _rgb(color: str) -> Color | None:
-    return (int(color[:2], 16), int(color[2:4], 16), int(color[4:], 16)) if _HEX.fullmatch(color) else None
-
-
 def _is_small(every: Properties) -> bool:
     size = next((one for part in every if (one := part.find(qn("w:sz"))) is not None), None)
     width = next((one for part in every if (one := part.find(qn("w:w"))) is not None), None)
-    if size is not None and re.fullmatch(r"\d{1,4}(\.\d+)?", value(size)) and float(value(size)) / 2 < _MIN_POINTS:
+    if size is not None and re.fullmatch(r"\d{1,4}(\.\d+)?", value(size)) and float(value(size)) / 2 < MIN_POINTS:
         return True
     return width is not None and 0 < _whole(value(width).rstrip("%"), 100) < _MIN_WIDTH
 
@@ -295,7 +276,7 @@ def _is_squeezed(lines: Properties) -> bool:
     spacing = [one for part in lines if (one := part.find(qn("w:spacing"))) is not None]
     rule = next((told for one in spacing if (told := value(one, "w:lineRule"))), "")
     line = next((told for one in spacing if (told := value(one, "w:line"))), "")
-    return rule == "exact" and _whole(line, 240) < 20 * _MIN_POINTS
+    return rule == "exact" and _whole(line, 240) < 20 * MIN_POINTS
 
 
 def _row_reason(properties: BaseOxmlElement | None) -> HiddenReason | None:
@@ -304,7 +285,7 @@ def _row_reason(properties: BaseOxmlElement | None) -> HiddenReason | None:
     if _on([properties], "w:hidden"):
         return HiddenReason.INVISIBLE
     height = properties.find(qn("w:trHeight"))
-    cut = height is not None and value(height, "w:hRule") == "exact" and _whole(value(height), 240) < 20 * _MIN_POINTS
+    cut = height is not None and value(height, "w:hRule") == "exact" and _whole(value(height), 240) < 20 * MIN_POINTS
     return HiddenReason.CLIPPED if cut else None
 
 

@@ -1,7 +1,6 @@
-"""The words of a Word file as its XML has them, kept in the PDF that shows it: quotations are compared with them.
+"""The words of a file that is not a PDF, kept in the PDF that shows it: quotations are compared with them.
 
-Numbers, proposals and what nobody sees are resolved as for the pages; how the file is set and read from its pages plays
-no part.
+How the file is set and read from its pages plays no part.
 """
 
 import json
@@ -13,21 +12,20 @@ from pathlib import Path
 from pypdf import PdfReader, PdfWriter
 from pypdf.errors import PyPdfError
 
-from pincite.core.documents.formats.word import PRODUCER
-from pincite.core.documents.formats.word.reading import Item, Paragraph, Table
+from pincite.core.documents.formats.content import PRODUCER, Item, Paragraph, Table
 
 NAME = "word-file-text.json.z"
 MAX_BYTES = 64 * 2**20
 
 
 def attach(items: Iterable[Item], writer: PdfWriter) -> None:
-    """Attach the words of a Word file's items to the PDF."""
+    """Attach the words of a file's items to the PDF."""
     lines = [line for item in items for line in _lines(item)]
     writer.add_attachment(NAME, zlib.compress(json.dumps(lines).encode()))
 
 
 def attached(pdf: Path) -> list[str]:
-    """One text for each paragraph, also of cells, of the Word file that the PDF was made of.
+    """One text for each paragraph, also of cells, of the file that the PDF was made of.
 
     Empty for other PDFs, and for those made before the words were kept.
     """

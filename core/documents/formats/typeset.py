@@ -1,12 +1,13 @@
-"""A Word file's text as the pages of a PDF: its headings, paragraphs, lists and tables, plainly set.
+"""What a file says as the pages of a PDF: its headings, paragraphs, lists and tables, plainly set.
 
-A page begins where Word's own did, and is called as Word's is, where the file keeps that; else where one is full.
+A page begins where one of the file's own begins, with its label, where it has pages; else where one is full.
 """
 
 import io
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -31,11 +32,10 @@ from reportlab.platypus import (
 )
 from reportlab.platypus import Paragraph as Set
 
-from pincite.core.documents.formats.word import PRODUCER, WITH_PAGES
-from pincite.core.documents.formats.word.inline import UNKNOWN_SIGN, Run
-from pincite.core.documents.formats.word.left_out import LeftOut, not_read_field
-from pincite.core.documents.formats.word.own_text import attach
-from pincite.core.documents.formats.word.reading import Item, PageStart, Paragraph, Table, WordFile
+from pincite.core.documents.formats.content import UNKNOWN_SIGN, Content, Item, Layout, PageStart, Paragraph, Run, Table
+from pincite.core.documents.formats.drawn import Drawn
+from pincite.core.documents.formats.left_out import LeftOut, not_read_field
+from pincite.core.documents.formats.own_text import attach
 from pincite.core.domain.documents import Box, HiddenReason, HiddenText
 from pincite.core.domain.errors import UnreadablePdfError
 
@@ -57,52 +57,50 @@ _SPARE = 1.05
 _MAX_PER_WORD = 8.0
 """Letters' sizes that one word or figure can claim in a table that has no room; a longer one is broken."""
 _MIN_SIDE, _LINE = 200.0, 10.0
+_ADDRESS = 28.0
+"""Points beside a sheet for the numbers of its rows."""
 _MAX_LACKING = 0.02
 """Of the letters of a file."""
 _LAST_SIGN = 0xFFFF
 """Further ones come out of reportlab's PDFs as others."""
 
 
-def typeset(path: Path, target: Path) -> None:
-    """Write the PDF. Raises UnreadablePdfError where no font here has the letters of its language."""
-    word = WordFile(path)
-    items = list(word.items())
-    _check_letters(items, path.name)
+def typeset(content: Content, name: str, target: Path) -> None:
+    """Write the PDF. Raises UnreadablePdfError, with the file's name, where no font here has its letters."""
+    _check_letters(content.items, name)
     out = io.BytesIO()
-    pages = _Pages(out, word)
-    pages.build(_flowables(items, _Styles(word), pages) or [Set("", ParagraphStyle("empty"))])
+    pages = _Pages(out, content.layout, content.first_label or "")
+    pages.build(_flowables(content.items, _Styles(content.layout), pages) or [Set("", ParagraphStyle("empty"))])
     writer = PdfWriter(clone_from=io.BytesIO(out.getvalue()))
-    properties = word.document.core_properties
-    metadata = {
-        "/Title": properties.title,
-        "/Author": properties.author,
-        "/Producer": WITH_PAGES if word.has_pages else PRODUCER,
-    }
-    if properties.created:
-        metadata["/CreationDate"] = properties.created.strftime("D:%Y%m%d%H%M%SZ")
+    metadata = {"/Title": content.title, "/Author": content.author, "/Producer": content.producer}
+    if content.created:
+        metadata["/CreationDate"] = _utc(content.created).strftime("D:%Y%m%d%H%M%SZ")
     writer.metadata = {key: value for key, value in metadata.items() if value}
-    writer.metadata = {**(writer.metadata or {}), **pages.left_out.as_fields(), **not_read_field(word.lacks)}
-    if word.has_pages:
+    writer.metadata = {**(writer.metadata or {}), **pages.left_out.as_fields(), **not_read_field(content.lacks)}
+    if content.first_label is not None:
         for at, label in enumerate(pages.labels):
             writer.set_page_label(at, at, prefix=label)
-    attach(items, writer)
+    attach(content.items, writer)
     writer.write(target)
 
 
-class _Pages(BaseDocTemplate):  # type: ignore[misc]  # reportlab ships no types
-    """Notes the headings for the outline, and which of Word's pages each page is a part of."""
+def _utc(time: datetime) -> datetime:
+    return time.astimezone(UTC) if time.tzinfo else time
 
-    def __init__(self, out: io.BytesIO, word: WordFile) -> None:
-        section = word.document.sections[0] if len(word.document.sections) else None
-        width, height = (_points(section, "page_width", 595.0), _points(section, "page_height", 842.0))
-        sides = [_points(section, f"{side}_margin", 72.0, 0.0) for side in ("left", "right", "top", "bottom")]
+
+class _Pages(BaseDocTemplate):  # type: ignore[misc]  # reportlab ships no types
+    """Notes the headings for the outline, and of which of the file's pages each page is a part."""
+
+    def __init__(self, out: io.BytesIO, layout: Layout, label: str) -> None:
+        width, height = max(layout.width, _MIN_SIDE), max(layout.height, _MIN_SIDE)
+        sides = (layout.left, layout.right, layout.top, layout.bottom)
         left, right, top, bottom = (min(max(side, 24.0), 0.2 * min(width, height)) for side in sides)
         super().__init__(out, pagesize=(width, height), invariant=True)
         frame = Frame(left, bottom, width - left - right, height - top - bottom, 0, 0, 0, 0)
         self.addPageTemplates(PageTemplate(frames=[frame]))
         self.room = width - left - right
         self.labels: list[str] = []
-        self._label = word.first_label
+        self._label = label
         self.left_out = LeftOut()
         self._level, self._headings = -1, 0
 
@@ -144,9 +142,8 @@ def _hidden(paragraph: Paragraph, pages: _Pages) -> list[Flowable]:
 
 
 class _Styles:
-    def __init__(self, word: WordFile) -> None:
-        size = word.document.styles["Normal"].font.size if "Normal" in word.document.styles else None
-        points = min(max(float(size.pt if size else 11.0), _MIN_POINTS), _MAX_POINTS) * _NARROWER
+    def __init__(self, layout: Layout) -> None:
+        points = min(max(layout.letters, _MIN_POINTS), _MAX_POINTS) * _NARROWER
         self._body = _style(None, points, fontName=_FONT, spaceAfter=_APART * points)
 
     def of(self, paragraph: Paragraph) -> ParagraphStyle:
@@ -191,7 +188,8 @@ def _flowables(items: Sequence[Item], styles: _Styles, pages: _Pages) -> list[Fl
 
 def _table(table: Table, styles: _Styles, pages: _Pages) -> Flowable:
     count = max(sum(cell.columns for cell in row) for row in table.rows)
-    widths, scale = _widths(table, count, pages.room, styles.points)
+    room = pages.room - (_ADDRESS if table.letters else 0.0)
+    widths, scale = _widths(table, count, room, styles.points)
     style = styles.cell(scale)
     rows, looks = list[list[Any]](), [*_lines_of(table), ("VALIGN", (0, 0), (-1, -1), "TOP")]
     looks += [(f"{side}PADDING", (0, 0), (-1, -1), _PADDING) for side in ("LEFT", "RIGHT")]
@@ -211,7 +209,20 @@ def _table(table: Table, styles: _Styles, pages: _Pages) -> Flowable:
             cells += [inside, *[""] * (cell.columns - 1)]
         rows.append(cells + [""] * (count - len(cells)))
     heads, apart = int(table.heads), _APART * styles.points
+    if table.letters:
+        rows = [
+            ["", *map(Drawn, table.letters)],
+            *([Drawn(name), *row] for name, row in zip(table.numbers, rows, strict=True)),
+        ]
+        widths, heads = [_ADDRESS, *widths], heads + 1
+        looks = [(name, *(_moved(place) for place in looks_at[:2]), *looks_at[2:]) for name, *looks_at in looks]
     return LongTable(rows, colWidths=widths, style=TableStyle(looks), repeatRows=heads, splitInRow=1, spaceAfter=apart)
+
+
+def _moved(place: tuple[int, int]) -> tuple[int, int]:
+    """Return the place of a cell after a row and a column came before all."""
+    column, row = (at + 1 if at >= 0 else at for at in place)
+    return column, row
 
 
 def _lines_of(table: Table) -> list[Any]:
@@ -313,8 +324,3 @@ def _signs_of(font: str) -> frozenset[int]:
     else:
         pdfmetrics.registerFontFamily(font, font, font, font, font)
     return frozenset(face.face.charToGlyph)
-
-
-def _points(section: object, name: str, otherwise: float, least: float = _MIN_SIDE) -> float:
-    length = getattr(section, name, None)
-    return max(float(length.pt), least) if length is not None else otherwise

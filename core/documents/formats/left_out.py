@@ -1,4 +1,4 @@
-"""What was left out of a Word file's pages, carried in the fields of the PDF made of it."""
+"""What was left out of a file's pages, carried in the fields of the PDF made of it."""
 
 import json
 from collections import defaultdict

@@ -1,0 +1,106 @@
+"""Electronic books (.epub): their chapters in order, on the pages of the printed book where the file states them."""
+
+import posixpath
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+from lxml import etree
+
+from pincite.core.documents.formats.content import Content, Item, PageStart, Paragraph
+from pincite.core.domain.errors import UnreadablePdfError
+
+KIND = "an electronic book (.epub)"
+ENDINGS = (".epub",)
+_CONTAINER = "META-INF/container.xml"
+_OPF = "{http://www.idpf.org/2007/opf}"
+_DC = "{http://purl.org/dc/elements/1.1/}"
+_PAGES = ("application/xhtml+xml", "text/html")
+_MAX_BYTES = 2**28
+"""Of all chapters together, unpacked."""
+
+
+def is_one(path: Path, name: str) -> bool:
+    try:
+        with zipfile.ZipFile(path) as package:
+            return _CONTAINER in package.namelist() and name.casefold().endswith(ENDINGS)
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return False
+
+
+def save_as_pdf(path: Path, target: Path) -> None:
+    from pincite.core.documents.formats.typeset import typeset
+
+    with zipfile.ZipFile(path) as package:
+        typeset(_content(package, path.name), path.name, target)
+
+
+def _content(package: zipfile.ZipFile, name: str) -> Content:
+    from pincite.core.documents.formats.html.look import Looks
+    from pincite.core.documents.formats.html.reading import Reading, parse, style_sheets
+
+    book = next(one.get("full-path") for one in _xml(package, _CONTAINER).iter("{*}rootfile"))
+    root, folder = _xml(package, str(book)), posixpath.dirname(str(book))
+    files = {one.get("id"): one for one in root.iter(f"{_OPF}item")}
+    locked = _locked(package)
+    items, lacks, size = list[Item](), dict[str, None](), 0
+    for reference in root.iter(f"{_OPF}itemref"):
+        item = files.get(reference.get("idref"))
+        if item is None or item.get("media-type") not in _PAGES or "nav" in (item.get("properties") or "").split():
+            continue
+        chapter = _path(folder, str(item.get("href")))
+        if chapter in locked:
+            hint = "Add a copy without copy protection, or a PDF of it."
+            raise UnreadablePdfError(f"{name} is protected against copying.", hint=hint)
+        source = package.read(chapter)
+        if (size := size + len(source)) > _MAX_BYTES:
+            raise UnreadablePdfError(f"{name} holds more text than can be read.", hint="Split the book.")
+        page = parse(source)
+        beside = [_path(posixpath.dirname(chapter), one.get("href") or "") for one in page.iter("link")]
+        linked = [package.read(one).decode(errors="replace") for one in beside
+                  if one.endswith(".css") and one in package.namelist()]  # fmt: skip
+        reading = Reading(Looks([*linked, *style_sheets(page)]))
+        items += reading.items(page)
+        lacks |= reading.lacks
+    stated = {key: (root.findtext(f".//{_DC}{key}") or "").strip() for key in ("title", "creator")}
+    first = _first_label(items)
+    kept = [one for one in items if first is not None or not isinstance(one, PageStart)]
+    without_empty = list(_without_first_break(kept))
+    return Content("an electronic book", tuple(without_empty), first, tuple(lacks), stated["title"], stated["creator"])
+
+
+def _first_label(items: list[Item]) -> str | None:
+    """Return the label of the first page: empty before the first that the file names; None where it names none."""
+    named = [at for at, item in enumerate(items) if isinstance(item, PageStart) and item.label]
+    if not named:
+        return None
+    before = any(isinstance(item, Paragraph) and item.text.strip() for item in items[: named[0]])
+    first = items[named[0]]
+    return first.label if isinstance(first, PageStart) and not before else "–"
+
+
+def _without_first_break(items: list[Item]) -> Iterator[Item]:
+    """Yield the items; a page that begins before any text is the first anyway."""
+    begun = False
+    for item in items:
+        begun = begun or not isinstance(item, PageStart)
+        if begun:
+            yield item
+
+
+def _locked(package: zipfile.ZipFile) -> set[str]:
+    """Return the files that are encrypted."""
+    if "META-INF/encryption.xml" not in package.namelist():
+        return set()
+    return {
+        unquote(one.get("URI") or "") for one in _xml(package, "META-INF/encryption.xml").iter("{*}CipherReference")
+    }
+
+
+def _path(folder: str, href: str) -> str:
+    return posixpath.normpath(posixpath.join(folder, unquote(href.partition("#")[0])))
+
+
+def _xml(package: zipfile.ZipFile, name: str) -> etree._Element:
+    return etree.fromstring(package.read(name), etree.XMLParser(resolve_entities=False, no_network=True))

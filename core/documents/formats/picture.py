@@ -1,0 +1,46 @@
+"""Pictures of pages (.png, .jpg, .tiff, …): each becomes a page, which is recognised like a scan."""
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+KIND = "a picture (.png, .jpg, .tiff, .webp, .bmp, .gif)"
+ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif")
+_SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"GIF8", b"BM")
+_MAX_POINTS, _MIN_DOTS, _QUALITY = 842.0, 72.0, 95
+_MAX_PAGES = 1000
+
+
+def is_one(path: Path, name: str) -> bool:
+    with path.open("rb") as file:
+        head = file.read(16)
+    return head.startswith(_SIGNATURES) or (head.startswith(b"RIFF") and head[8:12] == b"WEBP")
+
+
+def save_as_pdf(path: Path, target: Path) -> None:
+    from PIL import Image, ImageSequence
+    from pypdf import PdfWriter
+
+    with Image.open(path) as file:
+        frames = ImageSequence.Iterator(file)
+        pages = [_upright(frame) for _, frame in zip(range(_MAX_PAGES), frames, strict=False)]
+    dots = max(_MIN_DOTS, *(72 * max(page.size) / _MAX_POINTS for page in pages))
+    made = io.BytesIO()
+    pages[0].save(made, "PDF", save_all=True, append_images=pages[1:], resolution=dots, quality=_QUALITY)
+    writer = PdfWriter(clone_from=made)
+    writer.metadata = {"/Producer": "Pincite"}  # without the time
+    writer.write(target)
+
+
+def _upright(image: "Image.Image") -> "Image.Image":
+    """Return the picture as it is shown: turned as the camera says, and on white where it is transparent."""
+    from PIL import Image, ImageOps
+
+    turned = ImageOps.exif_transpose(image)
+    if turned.mode in ("1", "L", "RGB"):
+        return turned.copy()
+    pixels = turned.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", pixels.size, "white"), pixels).convert("RGB")

@@ -1,0 +1,51 @@
+"""Plain text (.txt)."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+from pincite.core.documents.formats.content import Content, Paragraph, Run
+from pincite.core.domain.errors import UnreadablePdfError
+
+KIND = "plain text (.txt)"
+ENDINGS = (".txt", ".text")
+_PAGE = "\f"
+
+
+def is_one(path: Path, name: str) -> bool:
+    return name.casefold().endswith(ENDINGS)
+
+
+def save_as_pdf(path: Path, target: Path) -> None:
+    from pincite.core.documents.formats.typeset import typeset
+
+    text = decoded(path.read_bytes(), path.name)
+    typeset(Content("a text file", tuple(paragraphs(text))), path.name, target)
+
+
+def decoded(data: bytes, name: str) -> str:
+    """Return the text of a file, in whatever encoding it is. Raises UnreadablePdfError if it is no text."""
+    from charset_normalizer import from_bytes
+
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        best = from_bytes(data).best()
+        text = str(best) if best else "\0"
+    if "\0" in text:
+        raise UnreadablePdfError(f"{name} is not a text file.", hint="Save it as a PDF in the program that shows it.")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def paragraphs(text: str) -> Iterator[Paragraph]:
+    """Yield the paragraphs: lines, and what is joined of lines that ended since they were full."""
+    for block in text.replace(_PAGE, "\n\n").split("\n\n"):
+        lines = [line.rstrip() for line in block.split("\n") if line.strip()]
+        width = max(map(len, lines), default=0)
+        paragraph = ""
+        for line, following in pairwise([*lines, ""]):
+            paragraph += f"{line.expandtabs(4)} "
+            word = following.split(maxsplit=1)[0] if following else ""
+            if not word or following[0].isspace() or len(line) + 1 + len(word) <= width:
+                yield Paragraph((Run(paragraph.rstrip()),))
+                paragraph = ""

@@ -1,0 +1,219 @@
+"""PowerPoint presentations (.pptx): one page for each slide, called by its number, with what its notes say."""
+
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pincite.core.documents.formats.content import Cell, Content, Item, Layout, PageStart, Paragraph, Run, Table
+from pincite.core.documents.formats.contrast import DRAWING, MIN_POINTS, Color, reason_by_color, rgb, theme_colors
+from pincite.core.documents.formats.numerals import BULLET
+from pincite.core.domain.documents import HiddenReason
+
+if TYPE_CHECKING:
+    from pptx.presentation import Presentation
+    from pptx.shapes.base import BaseShape
+    from pptx.slide import Slide
+
+KIND = "a PowerPoint presentation (.pptx)"
+ENDINGS = (".pptx",)
+_PRESENTATION = "ppt/presentation.xml"
+_LAYOUT = Layout(842.0, 595.0, 40.0, 40.0, 40.0, 40.0, 12.0)
+_MIN_ALPHA = 10_000
+"""Of 100,000."""
+_P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+
+
+def is_one(path: Path, name: str) -> bool:
+    try:
+        with zipfile.ZipFile(path) as package:
+            return _PRESENTATION in package.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return False
+
+
+def save_as_pdf(path: Path, target: Path) -> None:
+    import pptx
+
+    from pincite.core.documents.formats.typeset import typeset
+
+    presentation = pptx.Presentation(str(path))
+    typeset(_Reading(presentation).content(), path.name, target)
+
+
+class _Reading:
+    def __init__(self, presentation: "Presentation") -> None:
+        self._presentation = presentation
+        self._lacks = dict[str, None]()
+        self._size = (int(presentation.slide_width or 0), int(presentation.slide_height or 0))
+
+    def content(self) -> Content:
+        items = list[Item]()
+        for number, slide in enumerate(self._presentation.slides, 1):
+            items += [PageStart(str(number))] if number > 1 else []
+            items += self._slide(slide)
+        stated = self._presentation.core_properties
+        kind = "a presentation"
+        return Content(
+            kind, tuple(items), "1", tuple(self._lacks), stated.title, stated.author, stated.created, _LAYOUT
+        )
+
+    def _slide(self, slide: "Slide") -> Iterator[Item]:
+        reason = HiddenReason.SWITCHED if slide._element.get("show") == "0" else None
+        self._colors = _Colors(slide)
+        title = slide.shapes.title
+        found = [
+            item for shape in _in_order(slide.shapes, title) for item in self._shape(shape, shape == title, reason)
+        ]
+        if slide.has_notes_slide and (frame := slide.notes_slide.notes_text_frame) is not None and frame.text.strip():
+            found += [Paragraph((Run(f"Notes: {frame.text.strip()}", hidden=reason),), note=True)]
+        yield from found or [Paragraph((Run(" "),))]
+
+    def _shape(self, shape: "BaseShape", is_title: bool, reason: HiddenReason | None) -> Iterator[Item]:
+        from pptx.enum.shapes import MSO_SHAPE_TYPE
+
+        properties = next(shape._element.iter("{*}cNvPr"), None)
+        if properties is not None and properties.get("hidden") in ("1", "true"):
+            reason = reason or HiddenReason.SWITCHED
+        elif self._is_outside(shape):
+            reason = reason or HiddenReason.OUTSIDE
+        if shape.shape_type == MSO_SHAPE_TYPE.GROUP:
+            for inner in shape.shapes:  # type: ignore[attr-defined]
+                yield from self._shape(inner, False, reason)
+        elif getattr(shape, "has_table", False):
+            rows = shape.table.rows  # type: ignore[attr-defined]
+            made = tuple(tuple(self._cells(row.cells, reason)) for row in rows)
+            yield Table(made, bool(shape.table.first_row) and len(made) > 1)  # type: ignore[attr-defined]
+        elif getattr(shape, "has_chart", False):
+            yield from self._chart(shape.chart)  # type: ignore[attr-defined]
+        elif shape.has_text_frame:
+            ground = self._colors.ground_of(shape._element.find(f"{_P}spPr"))
+            yield from self._paragraphs(shape.text_frame.paragraphs, is_title, reason, ground)  # type: ignore[attr-defined]
+        elif shape.shape_type in (MSO_SHAPE_TYPE.PICTURE, MSO_SHAPE_TYPE.LINKED_PICTURE):
+            self._lacks["pictures"] = None
+        elif shape.shape_type == MSO_SHAPE_TYPE.MEDIA:
+            self._lacks["videos"] = None
+        elif next(shape._element.iter(f"{DRAWING}graphicData"), None) is not None:
+            self._lacks["diagrams"] = None
+
+    def _chart(self, chart: Any) -> Iterator[Item]:
+        """Yield the numbers that a chart draws, as a table; how it draws them is not read."""
+        self._lacks["how charts are drawn"] = None
+        if chart.has_title and chart.chart_title.has_text_frame and chart.chart_title.text_frame.text.strip():
+            yield Paragraph((Run(chart.chart_title.text_frame.text.strip(), bold=True),))
+        for plot in chart.plots:
+            series = list(plot.series)
+            categories = [str(one) for one in plot.categories]
+            if not categories or not series:
+                self._lacks["charts"] = None
+                continue
+            head = ("", *(str(one.name) for one in series))
+            values = [["" if value is None else f"{value:g}" for value in one.values] for one in series]
+            lines = [head] + [
+                (name, *(column[at] if at < len(column) else "" for column in values))
+                for at, name in enumerate(categories)
+            ]
+            yield Table(tuple(tuple(Cell((Paragraph((Run(text),)),)) for text in line) for line in lines), heads=True)
+
+    def _is_outside(self, shape: "BaseShape") -> bool:
+        """Return whether a shape is beside its slide, where no audience sees it."""
+        if shape.left is None or shape.top is None or shape.width is None or shape.height is None:
+            return False
+        width, height = self._size
+        return bool(shape.left >= width or shape.top >= height or shape.left + shape.width <= 0
+                    or shape.top + shape.height <= 0)  # fmt: skip
+
+    def _paragraphs(
+        self, paragraphs: Iterable[Any], is_title: bool, reason: HiddenReason | None, ground: Color | None
+    ) -> Iterator[Paragraph]:
+        for paragraph in paragraphs:
+            runs = tuple(self._runs(paragraph, reason, ground))
+            if any(run.text.strip() for run in runs):
+                properties = paragraph._p.find(f"{DRAWING}pPr")
+                is_plain = properties is not None and properties.find(f"{DRAWING}buNone") is not None
+                bullet = properties is not None and properties.find(f"{DRAWING}buChar") is not None
+                label = BULLET if (bullet or paragraph.level) and not is_plain and not is_title else ""
+                yield Paragraph(runs, int(is_title), label, paragraph.level)
+
+    def _runs(self, paragraph: Any, reason: HiddenReason | None, ground: Color | None) -> Iterator[Run]:
+        """Yield the words of a paragraph, with fields (dates, numbers of slides) and line breaks."""
+        for element in paragraph._p:
+            if element.tag == f"{DRAWING}br":
+                yield Run("\n")
+            elif element.tag in (f"{DRAWING}r", f"{DRAWING}fld"):
+                text = element.findtext(f"{DRAWING}t") or ""
+                look = element.find(f"{DRAWING}rPr")
+                size = int(look.get("sz") or 1200) / 100 if look is not None else 12.0
+                on = {name: look is not None and look.get(name) in ("1", "true") for name in ("b", "i")}
+                struck = look is not None and look.get("strike") in ("sngStrike", "dblStrike")
+                why = reason or (HiddenReason.STRUCK if struck else HiddenReason.SMALL if size < MIN_POINTS else None)
+                why = why or (self._colors.reason(look, ground) if look is not None else None)
+                raised = look is not None and int(look.get("baseline") or 0) > 0
+                yield Run(text, on["b"], on["i"], raised, why)
+
+    def _cells(self, cells: Iterable[Any], reason: HiddenReason | None) -> Iterator[Cell]:
+        for cell in cells:
+            if cell.is_spanned and not int(cell._tc.get("vMerge") in ("1", "true")):
+                continue  # it is one with the cell to its left
+            paragraphs: tuple[Paragraph, ...] = ()
+            if not cell.is_spanned:
+                ground = self._colors.ground_of(cell._tc.find(f"{DRAWING}tcPr"))
+                paragraphs = tuple(self._paragraphs(cell.text_frame.paragraphs, False, reason, ground))
+            yield Cell(paragraphs, cell.span_width if cell.is_merge_origin else 1, goes_on=cell.is_spanned)
+
+
+class _Colors:
+    """The colours of one slide, with those of its theme resolved."""
+
+    def __init__(self, slide: "Slide") -> None:
+        from lxml import etree
+        from pptx.opc.constants import RELATIONSHIP_TYPE
+
+        master = slide.slide_layout.slide_master
+        theme = etree.fromstring(master.part.part_related_by(RELATIONSHIP_TYPE.THEME).blob)
+        named, mapped = dict(theme_colors(theme)), master._element.find(f"{_P}clrMap")
+        self._named = named | {key: named[to] for key, to in (mapped.attrib if mapped is not None else {}).items()
+                               if to in named}  # fmt: skip
+        self._page: Color | None = None
+        for part in (slide, slide.slide_layout, master):
+            if (background := part._element.find(f"{_P}cSld/{_P}bg")) is not None:
+                filled = background.find(f"{_P}bgPr")
+                told = filled.find(f"{DRAWING}solidFill") if filled is not None else background.find(f"{_P}bgRef")
+                self._page = self._color(told)
+                break
+
+    def ground_of(self, properties: Any) -> Color | None:
+        """Return the colour behind the letters of a shape or a cell; None where it is not known."""
+        if properties is None:
+            return self._page
+        if (solid := properties.find(f"{DRAWING}solidFill")) is not None:
+            return self._color(solid)
+        fills = ("gradFill", "blipFill", "pattFill", "grpFill")
+        return None if any(properties.find(f"{DRAWING}{fill}") is not None for fill in fills) else self._page
+
+    def reason(self, look: Any, ground: Color | None) -> HiddenReason | None:
+        """Return why letters are not seen, by how they are filled; ``look``: a:rPr."""
+        if look.find(f"{DRAWING}noFill") is not None:
+            return HiddenReason.INVISIBLE
+        solid = look.find(f"{DRAWING}solidFill")
+        alpha = next(solid.iter(f"{DRAWING}alpha"), None) if solid is not None else None
+        if alpha is not None and int(alpha.get("val") or 100_000) < _MIN_ALPHA:
+            return HiddenReason.TRANSPARENT
+        marked = look.find(f"{DRAWING}highlight")
+        return reason_by_color(self._color(solid), self._color(marked) if marked is not None else ground)
+
+    def _color(self, fill: Any) -> Color | None:
+        """Return a plain colour, of the file's own or of its theme; None of one that is changed in a further step."""
+        if fill is None or len(fill) != 1 or (len(fill[0]) and fill[0][0].tag != f"{DRAWING}alpha"):
+            return None
+        value = str(fill[0].get("val") or "")
+        return rgb(value) if fill[0].tag == f"{DRAWING}srgbClr" else self._named.get(value)
+
+
+def _in_order(shapes: Iterable["BaseShape"], title: "BaseShape | None") -> list["BaseShape"]:
+    """Return the title, then the others from top to bottom; those without a place of their own as the file has them."""
+
+    def place(shape: "BaseShape") -> tuple[bool, int, int]:
+        return shape != title, int(shape.top or 0), int(shape.left or 0)
+
+    return sorted(shapes, key=place)
