@@ -41,15 +41,15 @@ def collection_named(pincite: "Pincite | Look", name: str) -> "Collection":
 @collection_option("Put them into this collection, which is made where it is new.")
 @password_option
 def add(files: tuple[Path, ...], collection_name: str | None, password: str | None) -> int:
-    """Add PDFs and Word files (.docx) and wait until they are indexed."""
+    """Add PDFs and files of other formats and wait until they are indexed."""
     with opened(working_settings()) as pincite:
         collection = None
         if collection_name is not None:
             collection = pincite.collections.find(collection_name) or pincite.collections.create(collection_name)
-        failed, added = 0, []
+        failed, added = 0, list[str]()
         for path in files:
             try:
-                added.append(add_one(pincite, path, password))
+                added += add_one(pincite, path, password)
             except DocumentError as error:
                 failed = complain(str(error))
         if collection:
@@ -60,8 +60,8 @@ def add(files: tuple[Path, ...], collection_name: str | None, password: str | No
         return failed
 
 
-def add_one(pincite: "Pincite", path: Path, password: str | None) -> str:
-    """Return the document's id. Raises DocumentError."""
+def add_one(pincite: "Pincite", path: Path, password: str | None) -> list[str]:
+    """Return the ids of the document and of the files that came with it. Raises DocumentError."""
     from pincite.core.domain.documents import DocumentStatus
 
     if not path.is_file():
@@ -81,7 +81,7 @@ def add_one(pincite: "Pincite", path: Path, password: str | None) -> str:
         tell(f"{path.name} is already in the library as {outcome.document.name}.", file=sys.stderr)
     elif outcome.replaces:
         tell(f"{path.name}: the old version stays; `pincite remove {outcome.replaces.id}` removes it.", file=sys.stderr)
-    return outcome.document.id
+    return outcome.ids
 
 
 def _tell_outcome(pincite: "Pincite", document_id: str) -> int:

@@ -61,7 +61,7 @@ def draw(app: Pincite) -> None:
     draw_progress(app)
     documents = sorted(documents_of(app, collection), key=lambda document: document.added_at, reverse=True)
     if not documents:
-        st.info("No documents yet. Drop PDFs or Word files above; ask about one as soon as its text has been read.",
+        st.info("No documents yet. Drop files above; ask about one as soon as its text has been read.",
                 icon=":material/upload_file:")  # fmt: skip
         return
     beside = len(documents) > 1 and is_one_chosen()
@@ -88,7 +88,7 @@ def draw_uploader(app: Pincite, collection: Collection | None) -> None:
     batch = st.session_state.setdefault("upload_batch", 0)
     largest = app.settings.current.max_file_mib
     files = st.file_uploader(
-        f"Drop PDFs or Word files here, or choose them (up to {largest:,} MB each)", type=[*ENDINGS],
+        f"Drop files here, or choose them: PDF, Word, {OTHERS} (up to {largest:,} MB each)", type=[*ENDINGS],
         accept_multiple_files=True, key=f"upload_{batch}", max_upload_size=largest,
     )  # fmt: skip
     if files:

@@ -200,7 +200,7 @@ def _adding(operations: Operations) -> APIRouter:
 
     @router.post("/documents", summary="Add a file", status_code=202, max_body_size=MAX_UPLOAD)
     async def add_document(
-        file: Annotated[UploadFile, File(description="a PDF or Word file")],
+        file: Annotated[UploadFile, File(description="a PDF, or a file of another format that can be added")],
         collection: Annotated[str, Form(description="Put it into this collection; made if it is new.")] = "",
     ) -> DocumentEntry:
         """The file is read afterwards: its `status` says how far it is."""

@@ -175,7 +175,7 @@ def _add_adding(server: MCPServer, operations: Operations) -> None:
 
     @server.tool(title="Add a document", annotations=ADDS)
     def add_document(
-        path: Annotated[str, Field(description="Whole path of a PDF or Word file on this machine.", min_length=1)],
+        path: Annotated[str, Field(description="Whole path of a file on this machine.", min_length=1)],
         collection: Annotated[str, Field(description="Put it into this collection; made if it is new.")] = "",
     ) -> DocumentEntry:
         """Read a file of this machine into the library, and wait until it is indexed, at most ten minutes."""

@@ -278,7 +278,7 @@ class Operations:
         app, file = self._pincite, Path(path)
         shared = path.startswith(("//", "\\\\"))  # Windows would log on to another machine
         if shared or not (file.is_absolute() and os.access(file, os.R_OK) and file.is_file()):
-            raise DocumentError(f"{path} cannot be read.", hint="Give the whole path of a PDF or Word file.")
+            raise DocumentError(f"{path} cannot be read.", hint="Give the whole path of a file that can be added.")
         added = self._add(file, file.name, collection)
         app.ingest.wait([added], timeout_seconds=ADDING_SECONDS)
         return self.document(added)
@@ -290,12 +290,12 @@ class Operations:
     def _add(self, file: Path, name: str, collection: str) -> str:
         """Return the id of the new document. A collection that is not there is made."""
         app = self._pincite
-        added = app.ingest.add(file, name).document
+        added = app.ingest.add(file, name)
         if collection.strip():
             with suppress(CollectionError):  # another request made it meanwhile
                 app.collections.create(collection)
-            app.collections.add(self._collection(collection).id, [added.id])
-        return added.id
+            app.collections.add(self._collection(collection).id, added.ids)
+        return added.document.id
 
     def has_collection(self, name: str) -> bool:
         return self._pincite.collections.find(name) is not None

@@ -29,6 +29,8 @@ _DOUBTING_SECONDS = 5.0
 """A second opinion is not worth more, and costs the page nothing when it takes longer."""
 _RECOGNISING_TAKES = 6
 """How many times page_seconds a page may take that is recognised."""
+_CONVERTING_TAKES = 10
+"""How many times page_seconds a file of another format may take until it is a PDF."""
 _SIDE_BY_SIDE = 2
 """Long documents are read by two processes, a chunk each: pdfium uses one core."""
 _MIN_SIDE_BY_SIDE = 25
@@ -185,7 +187,7 @@ class ProcessReader:
     def save_as_pdf(self, path: Path, password: str, target: Path, name: str = "") -> list[tuple[str, bytes]]:
         """Write a PDF that opens without a password (see PageReader). Raises a DocumentError."""
         attached: list[tuple[str, bytes]] = self._single(
-            path, do="save_as_pdf", name=name or path.name, password=password, target=target
+            path, takes=_CONVERTING_TAKES, do="save_as_pdf", name=name or path.name, password=password, target=target
         )
         return attached
 
@@ -201,11 +203,11 @@ class ProcessReader:
         for worker in workers:
             worker.close()
 
-    def _single(self, path: Path, work: str = "read", **request: Any) -> Any:
-        """What the process answers in one message, or nothing."""
+    def _single(self, path: Path, work: str = "read", takes: int = 1, **request: Any) -> Any:
+        """Return what the process answers in one message, or nothing; it may take ``takes`` times page_seconds."""
         try:
             with self._worker(work) as worker:
-                messages = list(worker.ask({"path": path, **request}, self._settings.page_seconds))
+                messages = list(worker.ask({"path": path, **request}, takes * self._settings.page_seconds))
         except _Stopped as stop:
             raise ReaderStoppedError(
                 f"{path.name} could not be read: the reader {stop}.", hint="Try again, or raise the limit."

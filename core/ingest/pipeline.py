@@ -53,6 +53,11 @@ class AddOutcome:
     replaces: Document | None
     attached: tuple[Document, ...] = ()
 
+    @property
+    def ids(self) -> list[str]:
+        """Return the ids of the document and of the files that came with it."""
+        return [self.document.id, *(one.id for one in self.attached)]
+
 
 class Ingest:
     """Takes in and removes at once; works in the background from ``start`` to ``close``."""

@@ -262,19 +262,20 @@ class Watching:
             added, problem = (before.added, before.problem) if before else (True, "")
             self._watched.store(replace(started, added=added, problem=problem))
         try:
-            document_id = self._ingest().add(Path(folder.path, row.path), name).document.id
+            outcome = self._ingest().add(Path(folder.path, row.path), name)
         except DocumentError as error:
             kept = replace(before, adding="") if before else replace(row, document_id="")
             failed = replace(kept, size=row.size, modified_ns=row.modified_ns, problem=str(error), missing_since="")
             self._watched.store(failed)
             return Changed(row.path, Change.FAILED, str(error))
+        document_id = outcome.document.id
         if document_id != row.document_id:  # it was changed in between, and is looked at once more
             row = replace(row, document_id=document_id, size=NOT_LOOKED_AT)
         row = replace(
             row, added=document_id not in there or begun == document_id or self._watched.was_added(document_id)
         )
         if folder.collection_id:
-            self._collections.add(folder.collection_id, [document_id])
+            self._collections.add(folder.collection_id, outcome.ids)
         change = Change.ADDED if document_id not in there else Change.KNOWN
         if (
             old in there

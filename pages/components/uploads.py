@@ -86,13 +86,14 @@ def take_in(
     bar = st.progress(0.0)
     for position, file in enumerate(sorted(files, key=lambda file: file.size)):
         bar.progress(position / len(files), text=f"Adding {escape(file.name)}…")
-        document = take_in_one(app, Locked(file.name, file.getvalue(), session_id, collection.id if collection else ""))
-        documents += [document] if document else []
+        added = take_in_one(app, Locked(file.name, file.getvalue(), session_id, collection.id if collection else ""))
+        documents += added
     bar.empty()
     return documents
 
 
-def take_in_one(app: Pincite, file: Locked, password: str | None = None) -> Document | None:
+def take_in_one(app: Pincite, file: Locked, password: str | None = None) -> list[Document]:
+    """Return the document and the files that came with it; none if it could not be added."""
     kept, name, content = intake(), file.name, file.content
     try:
         outcome = app.ingest.add(content, name, password=password)
@@ -101,17 +102,17 @@ def take_in_one(app: Pincite, file: Locked, password: str | None = None) -> Docu
             kept.locked.insert(0 if password else len(kept.locked), file)  # a wrong one is asked for again
         if password:
             st.session_state[f"wrong_{_password_key(file)}"] = str(error)
-        return None
+        return []
     except DocumentError as error:
         kept.refused.append((name, str(error)))
-        return None
+        return []
     if file.collection_id:
-        app.collections.add(file.collection_id, [outcome.document.id])
+        app.collections.add(file.collection_id, outcome.ids)
     if outcome.known:
         kept.known.append((name, outcome.document))
     if outcome.replaces:
         kept.replacing.append((outcome.replaces, outcome.document))
-    return outcome.document
+    return [outcome.document, *outcome.attached]
 
 
 def draw_intake(app: Pincite) -> None:
@@ -181,7 +182,7 @@ def ask_password(app: Pincite) -> None:
         if (opened and password) or skipped:
             (kept.leave if skipped else kept.locked.remove)(file)
             st.session_state.pop(f"wrong_{key}", None)
-            if not skipped and (document := take_in_one(app, file, password)):
+            for document in () if skipped else take_in_one(app, file, password):
                 _join(app, file.session_id, document)
             st.rerun()
 

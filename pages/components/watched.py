@@ -37,7 +37,7 @@ def draw_form(app: Pincite, collection_name: str) -> None:
     with st.form("watch_folder", border=False, clear_on_submit=True):
         path = st.text_input(
             "Folder on the machine that Pincite runs on", placeholder="For example, /home/me/Contracts",
-            help="Its PDFs and Word files are added, and followed when they change.",
+            help="Its files are added, and followed when they change.",
         )  # fmt: skip
         name = st.text_input("Collection", value=collection_name, placeholder="None", help="It is made if it is new.")
         ignored = st.text_area("Files to leave out", placeholder="drafts/*", height=68, help="One pattern a line.")

@@ -10,6 +10,7 @@ from docx.opc.part import Part
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
+from pincite.core.documents import formats
 from pincite.core.documents.formats import word
 from pincite.core.documents.reader import ProcessReader
 from pincite.core.documents.tables import find_tables
@@ -174,7 +175,7 @@ def test_a_damaged_package_is_refused_in_a_sentence(content: bytes, tmp_path: Pa
     with zipfile.ZipFile(path, "w") as package:
         package.writestr("word/document.xml", content)
     with pytest.raises(DocumentError, match="ordinary Word document"):
-        word.save_as_pdf(path, tmp_path / "out.pdf")
+        formats.save_as_pdf(path, path.name, "", tmp_path / "out.pdf")
 
 
 def test_the_same_file_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ class PdfiumReader:
     def save_as_pdf(self, path: Path, password: str, target: Path, name: str = "") -> list[tuple[str, bytes]]:
         with _PDFIUM:
             _document(path, password).save(target, flags=pypdfium2.raw.FPDF_REMOVE_SECURITY)
+        return []
 
 
 def _document(path: Path, password: str | None = None) -> pypdfium2.PdfDocument:

@@ -38,7 +38,7 @@ def _locked_pdf(password: str) -> bytes:
 
 def test_empty_page_shows_what_to_do(app: Pincite) -> None:
     screen = Screen("documents")
-    assert "No documents yet. Drop PDFs or Word files above" in screen.words()
+    assert "No documents yet. Drop files above" in screen.words()
     screen.assert_sound()
 
 

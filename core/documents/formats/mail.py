@@ -10,6 +10,8 @@ from email.message import EmailMessage
 from pathlib import Path
 
 from pincite.core.documents.formats.content import Content, Item, Paragraph, Run
+from pincite.core.documents.formats.html import page_content, source_of
+from pincite.core.documents.formats.plain import decoded, paragraphs
 from pincite.core.domain.documents import ENDINGS as ADDED
 
 KIND = "an e-mail (.eml, .msg)"
@@ -25,7 +27,7 @@ class _Mail:
     subject: str
     headers: dict[str, str]
     sent: datetime | None
-    html: str = ""
+    html: bytes | str = ""
     text: str = ""
     attached: list[tuple[str, bytes]] = field(default_factory=list)
 
@@ -45,8 +47,6 @@ def save_as_pdf(path: Path, target: Path) -> Sequence[tuple[str, bytes]]:
 
 
 def _content(mail: _Mail, added: Sequence[str]) -> Content:
-    from pincite.core.documents.formats.html import page_content
-
     names = [name for name, _ in mail.attached]
     headers = mail.headers | ({"Attachments": ", ".join(names)} if names else {})
     head: list[Item] = [Paragraph((Run(mail.subject or "(no subject)"),), level=1)]
@@ -63,8 +63,6 @@ def _content(mail: _Mail, added: Sequence[str]) -> Content:
 
 def _paragraphs(text: str) -> Iterator[Paragraph]:
     """Yield the paragraphs; those that quote an earlier e-mail keep their mark."""
-    from pincite.core.documents.formats.plain import paragraphs
-
     lines = text.replace("\r\n", "\n").split("\n")
     block, depth = list[str](), 0
     for line in [*lines, ""]:
@@ -78,8 +76,8 @@ def _paragraphs(text: str) -> Iterator[Paragraph]:
     yield from _quoted(paragraphs("\n".join(block)), depth)
 
 
-def _quoted(paragraphs: Iterator[Paragraph], depth: int) -> Iterator[Paragraph]:
-    return (replace(one, label=_QUOTE * depth, depth=max(depth - 1, 0)) for one in paragraphs)
+def _quoted(found: Iterator[Paragraph], depth: int) -> Iterator[Paragraph]:
+    return (replace(one, label=_QUOTE * depth, depth=max(depth - 1, 0)) for one in found)
 
 
 def _standard(data: bytes) -> _Mail:
@@ -94,8 +92,11 @@ def _standard(data: bytes) -> _Mail:
     mail = _Mail(" ".join(str(message.get("Subject", "")).split()), headers, sent)
     body = message.get_body(("html", "plain"))
     if body is not None:
-        text = str(body.get_content())
-        mail.html, mail.text = (text, "") if body.get_content_subtype() == "html" else ("", text)
+        source = source_of(body)
+        if body.get_content_subtype() == "html":
+            mail.html = source
+        else:
+            mail.text = source if isinstance(source, str) else decoded(source, "The e-mail")
     for part in message.iter_attachments():
         mail.attached.append(_attachment(part, len(mail.attached) + 1))
     return mail

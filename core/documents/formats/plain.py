@@ -10,6 +10,8 @@ from pincite.core.domain.errors import UnreadablePdfError
 KIND = "plain text (.txt)"
 ENDINGS = (".txt", ".text")
 _PAGE = "\f"
+_MIN_WIDTH = 45
+"""Characters of a line that is full; of lines that are all shorter each stands alone."""
 
 
 def is_one(path: Path, name: str) -> bool:
@@ -41,7 +43,7 @@ def paragraphs(text: str) -> Iterator[Paragraph]:
     """Yield the paragraphs: lines, and what is joined of lines that ended since they were full."""
     for block in text.replace(_PAGE, "\n\n").split("\n\n"):
         lines = [line.rstrip() for line in block.split("\n") if line.strip()]
-        width = max(map(len, lines), default=0)
+        width = max(_MIN_WIDTH, *map(len, lines)) if lines else 0
         paragraph = ""
         for line, following in pairwise([*lines, ""]):
             paragraph += f"{line.expandtabs(4)} "

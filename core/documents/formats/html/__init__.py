@@ -1,6 +1,7 @@
 """Saved web pages (.html, and .mhtml with its parts)."""
 
 import email
+import email.message
 import email.policy
 from collections.abc import Sequence
 from datetime import datetime
@@ -77,4 +78,14 @@ def _source(data: bytes) -> tuple[bytes | str, list[str]]:
     parts = list(email.message_from_bytes(data, policy=email.policy.default).walk())
     sheets = [str(part.get_content()) for part in parts if part.get_content_type() == "text/css"]
     page = next(part for part in parts if part.get_content_type() in ("text/html", "application/xhtml+xml"))
-    return str(page.get_content()), sheets
+    return source_of(page), sheets
+
+
+def source_of(part: email.message.Message) -> bytes | str:
+    """Return the text of a part of an e-mail; as bytes where only the text tells its encoding."""
+    data, charset = part.get_payload(decode=True), part.get_content_charset()
+    assert isinstance(data, bytes)
+    try:
+        return data.decode(charset or "ascii")
+    except (UnicodeDecodeError, LookupError):
+        return data

@@ -224,13 +224,16 @@ def _tables(rows: Sequence[_Row], head: int) -> Iterator[Item]:
     for row in rows:
         if row.hidden:
             yield Paragraph((Run("\t".join(cell.text for cell in row.cells), hidden=row.hidden),))
-    for group in _groups([row for row in rows if not row.hidden], head):
+    for found in _groups(rows, head):
+        group = [row for row in found if not row.hidden]
         lines = list(dropwhile(lambda row: row.stands_alone and row.number != head, group))
         for row in group[: len(group) - len(lines)]:
             yield Paragraph((_run(row.cells[0]),))
         if lines:
-            width = max(len(row.cells) for row in lines)
-            filled = [(*row.cells, *[_Shown("")] * (width - len(row.cells))) for row in lines]
+            width = max(at for row in lines for at, cell in enumerate(row.cells, 1) if cell.text and not cell.hidden)
+            beyond = [cell for row in lines for cell in row.cells[width:] if cell.text]
+            yield from (Paragraph((_run(cell),)) for cell in beyond)  # none of them is seen
+            filled = [(*row.cells[:width], *[_Shown("")] * (width - len(row.cells))) for row in lines]
             made = tuple(tuple(Cell(_paragraphs(cell)) for cell in cells) for cells in filled)
             letters = tuple(get_column_letter(at) for at in range(1, width + 1))
             yield Table(
@@ -252,8 +255,8 @@ def _groups(rows: Sequence[_Row], head: int) -> Iterator[list[_Row]]:
 
 def _guessed_head(rows: Sequence[_Row]) -> int:
     """Return the number of the row that names the columns of the first table; 0 if there is none."""
-    shown = [row for row in rows if not row.hidden]
-    first = next(_groups(list(dropwhile(lambda row: row.stands_alone, shown)), 0), [])
+    below = dropwhile(lambda row: row.hidden or row.stands_alone, rows)
+    first = [row for row in next(_groups(list(below), 0), []) if not row.hidden]
     return first[0].number if len(first) > 1 and _is_head(first) else 0
 
 
