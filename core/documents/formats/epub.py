@@ -1,9 +1,12 @@
 """Electronic books (.epub): their chapters in order, on the pages of the printed book where the file states them."""
 
+import html
 import posixpath
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 from lxml import etree
@@ -17,6 +20,8 @@ _CONTAINER = "META-INF/container.xml"
 _OPF = "{http://www.idpf.org/2007/opf}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _PAGES = ("application/xhtml+xml", "text/html")
+_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9]*;")
+"""Names that XML does not know by itself."""
 _MAX_BYTES = 2**28
 """Of all chapters together, unpacked."""
 
@@ -38,7 +43,7 @@ def save_as_pdf(path: Path, target: Path) -> None:
 
 def _content(package: zipfile.ZipFile, name: str) -> Content:
     from pincite.core.documents.formats.html.look import Looks
-    from pincite.core.documents.formats.html.reading import Reading, parse, style_sheets
+    from pincite.core.documents.formats.html.reading import Reading, style_sheets
 
     book = next(one.get("full-path") for one in _xml(package, _CONTAINER).iter("{*}rootfile"))
     root, folder = _xml(package, str(book)), posixpath.dirname(str(book))
@@ -56,7 +61,7 @@ def _content(package: zipfile.ZipFile, name: str) -> Content:
         source = package.read(chapter)
         if (size := size + len(source)) > _MAX_BYTES:
             raise UnreadablePdfError(f"{name} holds more text than can be read.", hint="Split the book.")
-        page = parse(source)
+        page = _page(source)
         beside = [_path(posixpath.dirname(chapter), one.get("href") or "") for one in page.iter("link")]
         linked = [package.read(one).decode(errors="replace") for one in beside
                   if one.endswith(".css") and one in package.namelist()]  # fmt: skip
@@ -96,6 +101,18 @@ def _locked(package: zipfile.ZipFile) -> set[str]:
     return {
         unquote(one.get("URI") or "") for one in _xml(package, "META-INF/encryption.xml").iter("{*}CipherReference")
     }
+
+
+def _page(source: bytes) -> Any:
+    """Return the root of a chapter, which is XML, without the names of spaces, as of an HTML page."""
+    known = _ENTITY.sub(lambda found: html.unescape(found[0].decode()).encode("ascii", "xmlcharrefreplace"), source)
+    options = {"resolve_entities": False, "no_network": True, "remove_comments": True, "remove_pis": True}
+    root = etree.fromstring(known, etree.XMLParser(recover=True, **options))
+    if root is None:
+        raise ValueError("no XML")
+    for element in root.iter():
+        element.tag = etree.QName(element).localname
+    return root
 
 
 def _path(folder: str, href: str) -> str:

@@ -19,6 +19,8 @@ ENDINGS = (".eml", ".msg")
 _OUTLOOK = b"\xd0\xcf\x11\xe0"
 _HEADERS = ("From", "To", "Cc", "Date")
 _QUOTE = ">"
+_SENDER_NAME = 0x0C1A
+"""PidTagSenderName of MS-OXPROPS."""
 _MAX_NAME_LENGTH = 100
 
 
@@ -116,7 +118,7 @@ def _of_outlook(path: Path) -> _Mail:
 
     message = Message.load(str(path))
     recipients = ", ".join(email.utils.formataddr((one.name, one.email_address)) for one in message.recipients)
-    headers = {"From": message.sender or "", "To": recipients,
+    headers = {"From": message.sender or message.properties.str_prop_value(_SENDER_NAME) or "", "To": recipients,
                "Date": email.utils.format_datetime(message.sent_date) if message.sent_date else ""}  # fmt: skip
     attached = [
         (_name(one.file_name or "", f"Attachment {number}"), one.file_bytes or b"")

@@ -24,13 +24,13 @@ def save_as_pdf(path: Path, target: Path) -> None:
     from PIL import Image, ImageSequence
     from pypdf import PdfWriter
 
+    writer = PdfWriter()
     with Image.open(path) as file:
-        frames = ImageSequence.Iterator(file)
-        pages = [_upright(frame) for _, frame in zip(range(_MAX_PAGES), frames, strict=False)]
-    dots = max(_MIN_DOTS, *(72 * max(page.size) / _MAX_POINTS for page in pages))
-    made = io.BytesIO()
-    pages[0].save(made, "PDF", save_all=True, append_images=pages[1:], resolution=dots, quality=_QUALITY)
-    writer = PdfWriter(clone_from=made)
+        for _, frame in zip(range(_MAX_PAGES), ImageSequence.Iterator(file), strict=False):
+            page, made = _upright(frame), io.BytesIO()
+            dots = max(_MIN_DOTS, 72 * max(page.size) / _MAX_POINTS)
+            page.save(made, "PDF", resolution=dots, **({} if page.mode == "1" else {"quality": _QUALITY}))
+            writer.append(made)
     writer.metadata = {"/Producer": "Pincite"}  # without the time
     writer.write(target)
 

@@ -190,9 +190,9 @@ def _content(kind: str, sheets: Sequence[tuple[str, list[_Row], int]], lacks: Se
     for name, rows, told in sheets:
         head = told or _guessed_head(rows)
         reason = next((row.hidden for row in rows), None) if all(row.hidden for row in rows) else None
-        for part in _pages(rows, head):
-            items.append(PageStart(_label(name, part)))
-            items += [Paragraph((Run(name, hidden=reason),), level=1)] if name and part[0] == rows[0] else []
+        for at, part in enumerate(_pages(rows, head)):
+            items.append(PageStart(_label(name, part[1:] if at and part[0].number == head else part)))
+            items += [Paragraph((Run(name, hidden=reason),), level=1)] if name and not at else []
             items += _tables(part, head)
     first = items[0].label if items and isinstance(items[0], PageStart) else "1"
     layout = _layout([row for _, rows, _ in sheets for row in rows])
@@ -211,10 +211,8 @@ def _label(name: str, rows: Sequence[_Row]) -> str:
     """Return for example "Budget A1:F40"."""
     from openpyxl.utils import get_column_letter
 
-    numbers = [row.number for row in rows]
     last = get_column_letter(max(len(row.cells) for row in rows) or 1)
-    body = numbers[1:] if len(numbers) > 2 and numbers[1] - numbers[0] > _MAX_ROWS else numbers
-    return f"{name} A{body[0]}:{last}{body[-1]}".strip()
+    return f"{name} A{rows[0].number}:{last}{rows[-1].number}".strip()
 
 
 def _tables(rows: Sequence[_Row], head: int) -> Iterator[Item]:

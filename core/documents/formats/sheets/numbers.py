@@ -8,6 +8,8 @@ from typing import Any
 _SECTION = re.compile(r'(?:[^;"\\\[]|"[^"]*"|\\.|\[[^\]]*\])*')
 _LITERAL = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|_.|\*.|\[[^\]]*\]')
 _DIGITS = re.compile(r"[#0?][#0?,.]*")
+_PLACE = 0xE000
+"""Where signs begin that stand for literal text while the digits are set."""
 _GENERAL_DIGITS = 11
 """What a cell without a format shows at most."""
 
@@ -39,7 +41,7 @@ def _number(value: Decimal, sections: list[str]) -> str:
 
     def kept(found: re.Match[str]) -> str:
         literals.append(found[1] or found[2] or found[3] or "")
-        return f"\0{len(literals) - 1}\0" if literals[-1] else ""
+        return chr(_PLACE + len(literals) - 1) if literals[-1] else ""
 
     pattern = _LITERAL.sub(kept, section)
     if "General" in pattern or pattern.strip() in ("", "@"):
@@ -48,19 +50,19 @@ def _number(value: Decimal, sections: list[str]) -> str:
         scaled = abs(value) * (100 if "%" in pattern else 1)
         text = _DIGITS.sub(lambda found: _digits(scaled, found[0], pattern), pattern, count=1)
     for at, literal in enumerate(literals):
-        text = text.replace(f"\0{at}\0", literal)
+        text = text.replace(chr(_PLACE + at), literal)
     return f"{sign}{text.strip()}" if any(map(str.isdigit, text)) else text.strip()
 
 
 def _digits(value: Decimal, digits: str, pattern: str) -> str:
-    whole, _, decimals = digits.partition(".")
-    thousands = len(whole) - len(whole.rstrip(","))
+    thousands = len(digits) - len(digits.rstrip(","))
+    whole, _, decimals = digits.rstrip(",").partition(".")
     value = value.scaleb(-3 * thousands)
     places = sum(sign in "#0?" for sign in decimals)
     if "E" in pattern:
         return f"{value:.{places}E}"
     rounded = value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
-    text = f"{rounded:{',' if ',' in whole.rstrip(',') else ''}f}"
+    text = f"{rounded:{',' if ',' in whole else ''}f}"
     for sign in reversed(decimals):
         if sign != "#" or not text.endswith("0"):
             break
@@ -70,4 +72,7 @@ def _digits(value: Decimal, digits: str, pattern: str) -> str:
 
 def _general(value: Decimal) -> str:
     rounded = f"{float(value):.{_GENERAL_DIGITS}g}"
-    return rounded if "e" not in rounded else f"{float(value):.{_GENERAL_DIGITS - 6}E}"
+    if "e" not in rounded:
+        return rounded
+    digits, _, power = f"{float(value):.{_GENERAL_DIGITS - 6}E}".partition("E")
+    return f"{digits.rstrip('0').rstrip('.')}E{power}"
