@@ -32,7 +32,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 if words is None or not file.name.casefold().endswith(ENDINGS) or file.name.endswith(".words.txt"):
                     continue
                 begun = time.perf_counter()
-                wanted, read = Counter(_tokens(words.read_text(encoding="utf-8"))), Counter(_read(reader, file, scratch))
+                wanted = Counter(_tokens(words.read_text(encoding="utf-8")))
+                read = Counter(_read(reader, file, scratch))
                 seconds.append(time.perf_counter() - begun)
                 recall = (wanted & read).total() / max(wanted.total(), 1)
                 recalls[file.suffix.casefold()].append(recall)

@@ -37,11 +37,11 @@ def collection_named(pincite: "Pincite | Look", name: str) -> "Collection":
 
 
 @click.command(cls=Command)
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @collection_option("Put them into this collection, which is made where it is new.")
 @password_option
-def add(files: tuple[Path, ...], collection_name: str | None, password: str | None) -> int:
-    """Add PDFs and files of other formats and wait until they are indexed."""
+def add(files: tuple[str, ...], collection_name: str | None, password: str | None) -> int:
+    """Add PDFs and files of other formats and wait until they are indexed. A FILE may be the address of a web page."""
     with opened(working_settings()) as pincite:
         collection = None
         if collection_name is not None:
@@ -60,10 +60,14 @@ def add(files: tuple[Path, ...], collection_name: str | None, password: str | No
         return failed
 
 
-def add_one(pincite: "Pincite", path: Path, password: str | None) -> list[str]:
+def add_one(pincite: "Pincite", file: str, password: str | None) -> list[str]:
     """Return the ids of the document and of the files that came with it. Raises DocumentError."""
     from pincite.core.domain.documents import DocumentStatus
+    from pincite.core.services.web_pages import is_address
 
+    if is_address(file):
+        return pincite.documents.add_web_page(file).ids
+    path = Path(file)
     if not path.is_file():
         stored = any(document.name == str(path) for document in pincite.library.list())
         raise DocumentError(

@@ -73,7 +73,7 @@ def ask(
         session = _session_called(pincite, title, collection.id if collection else None) if title else None
         if session and session.collection_id:
             collection = pincite.collections.get(session.collection_id)
-        document_ids = [one for path in paths for one in add_one(pincite, Path(path), password)]
+        document_ids = [one for path in paths for one in add_one(pincite, path, password)]
         if collection:
             pincite.collections.add(collection.id, document_ids)
             collection = pincite.collections.get(collection.id)

@@ -171,7 +171,7 @@ def draw_welcome(
     st.header(f"Ask {escape(collection.name)}" if collection else "Ask your documents", anchor=False)
     st.markdown(
         "Every sentence of an answer is backed by a quotation checked against the page it comes from. "
-        "Drop PDFs, Word files and others into the box below and ask. Type **@** and a document's name to search only that one."
+        "Drop files into the box below and ask. Type **@** and a document's name to search only that one."
     )
     engine = app.engines.state()
     if engine.name == "quoting":

@@ -36,6 +36,7 @@ from pincite.pages.components.sessions import begin_with
 from pincite.pages.components.table import choose_pressed_row, follow_choices
 from pincite.pages.components.uploads import ask_password, draw_intake, draw_progress, intake, take_in
 from pincite.pages.components.watched import draw_watched
+from pincite.pages.components.web_page import draw_web_page
 from pincite.pages.components.words import count, escape, in_words, moment, parse_time, size, status_in_words
 from pincite.web.pictures import page_address
 
@@ -51,7 +52,11 @@ def draw(app: Pincite) -> None:
     draw_uploader(app, collection)
     draw_intake(app)
     ask_password(app)
-    draw_watched(app, collection.name if collection else "")
+    left, right = st.columns(2)
+    with left:
+        draw_watched(app, collection.name if collection else "")
+    with right:
+        draw_web_page(app, collection)
     draw_quarantine(app)
     if missing := app.library.files_missing():
         st.warning(f"PDF missing or changed: {escape(', '.join(missing))}. The text already read can still be "
@@ -88,7 +93,8 @@ def draw_uploader(app: Pincite, collection: Collection | None) -> None:
     batch = st.session_state.setdefault("upload_batch", 0)
     largest = app.settings.current.max_file_mib
     files = st.file_uploader(
-        f"Drop files here, or choose them: PDF, Word, {OTHERS} (up to {largest:,} MB each)", type=[*ENDINGS],
+        "Drop files here, or choose them: PDF, Word, Excel, PowerPoint, OpenDocument, e-mail, web page, e-book, text, "
+        f"picture (up to {largest:,} MB each)", type=[*ENDINGS],
         accept_multiple_files=True, key=f"upload_{batch}", max_upload_size=largest,
     )  # fmt: skip
     if files:

@@ -36,7 +36,7 @@ def draw(app: Pincite) -> None:
     st.header("Settings", anchor=False)
     with st.container(width=900):
         answers, search, checks, pdfs, programs, state = st.tabs(
-            ["Answers", "Search", "Checking", "PDFs", "Other programs", "Health and storage"]
+            ["Answers", "Search", "Checking", "Documents", "Other programs", "Health and storage"]
         )
         with answers:
             draw_answers(app)
@@ -46,7 +46,7 @@ def draw(app: Pincite) -> None:
             with st.expander("Advanced"):
                 draw_form(app, "search", ["score_floor"], ["candidates", "kept"])
         with pdfs:
-            draw_form(app, "reading", ["ocr"])
+            draw_form(app, "reading", ["ocr", "web_pages"])
             with st.expander("Advanced"):
                 draw_form(app, "limits", ["max_file_mib", "max_pages"], ["page_seconds", "reader_memory_mib"])
         with programs:

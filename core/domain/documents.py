@@ -342,6 +342,24 @@ class Document:
         return " · ".join(dict.fromkeys([*(fields[name] for name in names if fields.get(name)), length]))
 
 
+@dataclass(frozen=True, slots=True)
+class AddOutcome:
+    """``known``: these very bytes were in the library. ``replaces``: the older document of the same name.
+
+    ``attached``: the files that came with an e-mail.
+    """
+
+    document: Document
+    known: bool
+    replaces: Document | None
+    attached: tuple[Document, ...] = ()
+
+    @property
+    def ids(self) -> list[str]:
+        """Return the ids of the document and of the files that came with it."""
+        return [self.document.id, *(one.id for one in self.attached)]
+
+
 MAX_COLLECTION_NAME_LENGTH = 80
 MAX_INSTRUCTIONS_LENGTH = 1_000
 NO_DOCUMENTS = ("unreadable",)

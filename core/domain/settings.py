@@ -135,6 +135,11 @@ class Choices(BaseModel):
         title="Recognise scanned pages (OCR)",
         description="Pages without usable text are recognised on this machine.",
     )
+    web_pages: bool = Field(
+        default=True,
+        title="Add web pages by their address",
+        description="A page is fetched once, when you enter its address. Off: nothing is fetched.",
+    )
     automatic_backups: bool = Field(
         default=True,
         title="Back up every day",

@@ -9,12 +9,13 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import filelock
 
 from pincite.core.domain.documents import (
+    AddOutcome,
     Document,
     DocumentStatus,
     Job,
@@ -41,24 +42,6 @@ FULL_SECONDS = 5.0
 """How often a worker that found the disk full tries again."""
 
 
-@dataclass(frozen=True, slots=True)
-class AddOutcome:
-    """``known``: these very bytes were in the library. ``replaces``: the older document of the same name.
-
-    ``attached``: the files that came with an e-mail.
-    """
-
-    document: Document
-    known: bool
-    replaces: Document | None
-    attached: tuple[Document, ...] = ()
-
-    @property
-    def ids(self) -> list[str]:
-        """Return the ids of the document and of the files that came with it."""
-        return [self.document.id, *(one.id for one in self.attached)]
-
-
 class Ingest:
     """Takes in and removes at once; works in the background from ``start`` to ``close``."""
 
@@ -83,11 +66,13 @@ class Ingest:
 
     # ------------------------------------------------------------ what people ask for
 
-    def add(self, source: Path | bytes, name: str, *, password: str | None = None, depth: int = 0) -> AddOutcome:
+    def add(
+        self, source: Path | bytes, name: str, *, password: str | None = None, note: str = "", depth: int = 0
+    ) -> AddOutcome:
         """Add a file and queue it. Raises a DocumentError with the reason if it cannot become a document.
 
-        These bytes may be a document's already: where its PDF is missing or has changed, they are kept again. ``depth``
-        counts the e-mails around an attached file.
+        These bytes may be a document's already: where its PDF is missing or has changed, they are kept again.
+        ``note``: such as where it is from. ``depth`` counts the e-mails around an attached file.
         """
         attached = list[Document]()
         name = unicodedata.normalize("NFC", " ".join(storable(name).split())) or "document.pdf"
@@ -98,7 +83,7 @@ class Ingest:
             if not (known and self._library.file_is_sound(document_id)):
                 info, files = open_copy(partial, name, password, self._reader, self._settings)
                 attached, failures = self._add_attached(files, depth)
-                info = replace(info, notes=(*info.notes, *failures))
+                info = replace(info, notes=(*filter(None, [note]), *info.notes, *failures))
                 with self._shelf.transaction():
                     known = self._shelf.exists(document_id)
                     if not known:

@@ -11,11 +11,13 @@ from pincite.core.documents.marking import framed, lines_of, mark_words, show_hi
 from pincite.core.documents.read_back import OwnText, compare_with_own_text, read_back
 from pincite.core.documents.reader import ProcessReader
 from pincite.core.domain.answers import Citation, Likeness, ReadBack
-from pincite.core.domain.documents import DocumentStatus, HiddenReason, PageKey
+from pincite.core.domain.documents import AddOutcome, DocumentStatus, HiddenReason, PageKey
 from pincite.core.domain.errors import DocumentError, PinciteError
 from pincite.core.domain.settings import Settings
+from pincite.core.domain.turns import now
 from pincite.core.graph.context import Lacking
 from pincite.core.ingest.pipeline import Ingest
+from pincite.core.services.web_pages import fetch
 
 if TYPE_CHECKING:
     from pincite.core.store.library import Library
@@ -45,6 +47,7 @@ class Documents:
         self._library = library
         self._open_ingest = open_ingest
         self.quarantined = quarantined
+        self._settings = settings
         self._last_own_text = (Path(), 0, OwnText([]))
         self._seen: dict[tuple[str, int, int, int, str], ReadBack] = {}
         self._lock, self._closed = threading.Lock(), False
@@ -56,6 +59,7 @@ class Documents:
             if changed and not self._closed:
                 self._close()
                 self._open(settings)
+            self._settings = settings
 
     def close(self) -> None:
         with self._lock:
@@ -68,7 +72,6 @@ class Documents:
         self.ingest.close()
 
     def _open(self, settings: Settings) -> None:
-        self._settings = settings
         self._reader = ProcessReader(settings)
         self.ingest = self._open_ingest(settings, self._reader)
 
@@ -136,6 +139,11 @@ class Documents:
         if known[:2] != (path, written):
             known = self._last_own_text = (path, written, OwnText(self._reader.own_text(path)))
         return known[2]
+
+    def add_web_page(self, address: str) -> AddOutcome:
+        """Fetch a page and add it. Raises a DocumentError."""
+        page = fetch(address, self._settings)
+        return self.ingest.add(page.content, page.name, note=f"Fetched from {page.address} on {now()[:10]}.")
 
     def add_quarantined(self) -> list[tuple[str, DocumentError]]:
         """Take in what was set aside; return the names that cannot become documents, and why. Those stay there."""

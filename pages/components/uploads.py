@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from pincite.core.domain.documents import REPLACES, Collection, Document, Job, JobStatus
+from pincite.core.domain.documents import REPLACES, AddOutcome, Collection, Document, Job, JobStatus
 from pincite.core.domain.errors import DocumentError, PasswordNeededError
 from pincite.core.domain.turns import Session
 from pincite.core.services.bootstrap import Pincite
@@ -106,12 +106,17 @@ def take_in_one(app: Pincite, file: Locked, password: str | None = None) -> list
     except DocumentError as error:
         kept.refused.append((name, str(error)))
         return []
-    if file.collection_id:
-        app.collections.add(file.collection_id, outcome.ids)
+    return settle(app, name, outcome, file.collection_id)
+
+
+def settle(app: Pincite, name: str, outcome: AddOutcome, collection_id: str) -> list[Document]:
+    """Put what was added into the collection, note what is to be said or asked of it, and return the documents."""
+    if collection_id:
+        app.collections.add(collection_id, outcome.ids)
     if outcome.known:
-        kept.known.append((name, outcome.document))
+        intake().known.append((name, outcome.document))
     if outcome.replaces:
-        kept.replacing.append((outcome.replaces, outcome.document))
+        intake().replacing.append((outcome.replaces, outcome.document))
     return [outcome.document, *outcome.attached]
 
 

@@ -453,12 +453,17 @@ def test_an_opendocument_text(read: Reader) -> None:
         <text:p>Inner</text:p></text:list-item></text:list></text:list-item>
         <text:list-item><text:p>Two</text:p></text:list-item></text:list>
         <table:table><table:table-row><table:table-cell><text:p>A</text:p></table:table-cell><table:table-cell
-          table:number-columns-repeated="2"><text:p>B</text:p></table:table-cell></table:table-row></table:table>
+          table:number-columns-repeated="2"><text:p>B</text:p></table:table-cell></table:table-row><table:table-row>
+          <table:table-cell><text:p>1</text:p></table:table-cell><table:table-cell><text:p>2</text:p></table:table-cell>
+          <table:table-cell><text:p>3</text:p></table:table-cell></table:table-row></table:table>
         <text:section text:display="none"><text:p>away</text:p></text:section><draw:frame><draw:image/></draw:frame>
         </office:text></office:body>"""))  # fmt: skip
     assert "The rent is [Proposed insertion by Ann: 900 euros].¹" in found.text and "Net." in found.text
     assert "1. One\n1.a) Inner\n2. Two" in found.text
-    assert found.blocks(BlockKind.TABLE_ROW) == ["A\tB\tB"] and "Not read of this file: pictures." in found.notes
+    assert (
+        found.blocks(BlockKind.TABLE_ROW) == ["A\tB\tB", "1\t2\t3"]
+        and "Not read of this file: pictures." in found.notes
+    )
     assert found.hidden == {"secret": HiddenReason.INVISIBLE, "away": HiddenReason.INVISIBLE}
 
 
