@@ -35,7 +35,7 @@ from pincite.pages.components.receipts import draw_hidden, draw_orders, draw_tro
 from pincite.pages.components.sessions import begin_with
 from pincite.pages.components.table import choose_pressed_row, follow_choices
 from pincite.pages.components.uploads import ask_password, draw_intake, draw_progress, intake, take_in
-from pincite.pages.components.watched import draw_watched
+from pincite.pages.components.watched import draw_watched, draw_watched_folders
 from pincite.pages.components.web_page import draw_web_page
 from pincite.pages.components.words import count, escape, in_words, moment, parse_time, size, status_in_words
 from pincite.web.pictures import page_address
@@ -52,10 +52,9 @@ def draw(app: Pincite) -> None:
     draw_uploader(app, collection)
     draw_intake(app)
     ask_password(app)
-    left, right = st.columns(2)
-    with left:
-        draw_watched(app, collection.name if collection else "")
-    with right:
+    draw_watched(app)
+    with row(vertical_alignment="top"):
+        draw_watched_folders(app, collection.name if collection else "")
         draw_web_page(app, collection)
     draw_quarantine(app)
     if missing := app.library.files_missing():

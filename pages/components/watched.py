@@ -12,13 +12,18 @@ from pincite.pages.components.words import count, escape, moment
 AT_ONCE = 5
 
 
-def draw_watched(app: Pincite, collection_name: str) -> None:
-    """Draw the folders and their problems; ``collection_name``: the collection that is open."""
+def draw_watched(app: Pincite) -> None:
+    """Draw what a person has to know or decide about watched folders."""
     folders = app.watching.folders()
     for folder in folders:
         draw_deleted(app, folder, [file for file in app.watching.files(folder.id) if file.missing_since])
     if any(not (folder.checked_at or folder.problem) for folder in folders):
         draw_first_look(app)
+
+
+def draw_watched_folders(app: Pincite, collection_name: str) -> None:
+    """Draw the folders and their problems; ``collection_name``: the collection that is open."""
+    folders = app.watching.folders()
     label = f"Watched folders ({len(folders)})" if folders else "Watch a folder"
     with st.expander(label, icon=":material/folder_eye:"):
         for folder in folders:

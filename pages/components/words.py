@@ -93,11 +93,11 @@ def parse_time(timestamp: str) -> datetime:
 
 
 def page_name(page_label: str, page_index: int) -> str:
-    """Return the printed label, and the position where the two differ."""
+    """Return the printed label, or the cells of a sheet, and the position where the two differ."""
     position = str(page_index + 1)
     if not page_label or page_label == position:
         return f"p. {position}"
-    return f"p. {page_label} (page {position} of the file)"
+    return f"{'' if ':' in page_label else 'p. '}{page_label} (page {position} of the file)"
 
 
 def chip_label(group: Sequence[Citation]) -> str:

@@ -153,7 +153,7 @@ def test_questions_about_the_library_are_answered_from_what_is_known(world: Any)
         "2 documents with 3 pages" in turn.answer
         and "Could not be read, so not searched: 1 of 2 pages of “a.pdf”." in turn.answer
     )
-    assert "PDFs" in one.ask("What can you do?").turn.answer
+    assert "your documents" in one.ask("What can you do?").turn.answer
     assert not model.requests and not one.search.plans
 
 

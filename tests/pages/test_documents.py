@@ -10,6 +10,7 @@ from streamlit.testing.v1.element_tree import TextInput
 from pincite.core.domain.documents import Document, HiddenReason, MetadataSource
 from pincite.core.domain.errors import PinciteError
 from pincite.core.services.bootstrap import Pincite
+from pincite.core.services.web_pages import WebPage
 from pincite.pages.components.page_view import HIDDEN, PICTURE_WIDTH, page_picture
 from tests.pages.conftest import SECONDS, Screen
 from tests.support.hidden_pdfs import ATTACKS, attacks
@@ -430,3 +431,17 @@ def test_a_watched_folder_is_shown_and_its_deleted_files_are_decided_about(app: 
     screen.test.button(key=f"watched_{watched.id}").click().run()
     assert app.watching.folders() == []
     screen.assert_sound()
+
+
+def test_a_web_page_is_added_by_its_address(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen("documents")
+    screen.test.text_input(key="web_0").set_value("ftp://example.org")
+    screen.press("Add this page")
+    assert any("no address of a web page" in error.value for error in screen.test.error)
+    page = WebPage("example.org lease.html", b"<p>The rent is 900 euros.</p>", "https://example.org/lease")
+    monkeypatch.setattr("pincite.core.services.ingest.fetch", lambda address, settings: page)
+    screen.test.text_input(key="web_0").set_value("https://example.org/lease")
+    screen.press("Add this page")
+    assert [document.name for document in app.library.list()] == ["example.org lease.html"]
+    app.settings.change(web_pages=False)
+    assert "Add a web page" not in [expander.label for expander in Screen("documents").test.expander]

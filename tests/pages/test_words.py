@@ -162,6 +162,7 @@ def test_claim_with_removed_source_shows_that() -> None:
 
 def test_pages_show_the_printed_label_and_the_position_where_they_differ() -> None:
     assert page_name("iv", 3) == "p. iv (page 4 of the file)"
+    assert page_name("Budget A1:C6", 0) == "Budget A1:C6 (page 1 of the file)"
     assert page_name("4", 3) == page_name("", 3) == "p. 4"
 
 

@@ -48,7 +48,7 @@ def test_what_happens_in_a_folder_happens_in_the_library(app: Pincite, folder: P
     (folder / "lease.pdf").write_bytes(prose(["The rent is 900 euros."]))
     (folder / "2024").mkdir()
     (folder / "2024" / "loan.PDF").write_bytes(prose(["The loan is 5,000 euros."]))
-    (folder / "notes.txt").write_text("not a document")
+    (folder / "notes.log").write_text("not a document")
     (folder / "~$lease.docx").write_bytes(b"Word keeps who has it open")
     assert look(app, watched) == {"2024/loan.PDF": Change.ADDED, "lease.pdf": Change.ADDED}
     assert look(app, watched) == {}

@@ -83,7 +83,7 @@ def test_a_slow_page_ends_at_its_limit(server: str, tmp_path: Path, monkeypatch:
         fetch(f"{server}/lease", Settings(data_dir=tmp_path))
 
 
-@pytest.mark.behaviour("Reading", "A web page is fetched once, by its address, and says where and when.")
+@pytest.mark.behaviour("Formats", "A web page is fetched once, by its address, and says where and when.")
 def test_a_page_becomes_a_document_that_says_where_it_is_from(server: str, tmp_path: Path) -> None:
     with closing(open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting", ocr=False))) as app:
         document = app.documents.add_web_page(f"{server}/lease").document

@@ -26,6 +26,7 @@ SECTIONS = (
     "Suggestions and document cards",
     "The Model Context Protocol",
     "Other programs",
+    "Formats",
 )
 HEAD = """\
 # Documented behaviours

@@ -89,8 +89,9 @@ def _text(path: Path) -> Content:
 def _workbook(path: Path) -> Content:
     import openpyxl
 
-    book = openpyxl.load_workbook(path, data_only=True)
-    formulas = openpyxl.load_workbook(path, read_only=True)
+    data = path.read_bytes()  # openpyxl minds how a file is called
+    book = openpyxl.load_workbook(io.BytesIO(data), data_only=True)
+    formulas = openpyxl.load_workbook(io.BytesIO(data), read_only=True)
     lacks, sheets = list[str](), list[tuple[str, list[_Row], int]]()
     for sheet in book.worksheets:
         if sheet._charts:
