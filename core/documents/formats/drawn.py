@@ -24,34 +24,38 @@ class Drawn(Flowable):  # type: ignore[misc]  # reportlab ships no types
 
     def draw(self) -> None:
         font, glyphs, names = _font()
-        canvas, at = self.canv, 0.0
+        canvas = self.canv
         canvas.saveState()
-        canvas.setFillColor(colors.grey)
         canvas.scale(_POINTS / font["head"].unitsPerEm, _POINTS / font["head"].unitsPerEm)
         for sign in self._word:
-            glyph = glyphs[names.get(ord(sign), ".notdef")]
-            path = canvas.beginPath()
-            glyph.draw(_Pen(path, at, glyphs))
-            canvas.drawPath(path, stroke=0, fill=1)
-            at += glyph.width
+            glyph, form = glyphs[names.get(ord(sign), ".notdef")], f"drawn-{sign}"
+            if not canvas.hasForm(form):  # each letter is drawn once in a file
+                canvas.beginForm(form, 0, -font["head"].unitsPerEm, 2 * glyph.width, 2 * font["head"].unitsPerEm)
+                path = canvas.beginPath()
+                glyph.draw(_Pen(path, glyphs))
+                canvas.setFillColor(colors.grey)
+                canvas.drawPath(path, stroke=0, fill=1)
+                canvas.endForm()
+            canvas.doForm(form)
+            canvas.translate(glyph.width, 0)
         canvas.restoreState()
 
 
 class _Pen(BasePen):  # type: ignore[misc]  # fontTools ships no types
     """Draws on a path of reportlab's canvas."""
 
-    def __init__(self, path: Any, left: float, glyphs: Any) -> None:
+    def __init__(self, path: Any, glyphs: Any) -> None:
         super().__init__(glyphs)
-        self._path, self._left = path, left
+        self._path = path
 
     def _moveTo(self, point: tuple[float, float]) -> None:
-        self._path.moveTo(self._left + point[0], point[1])
+        self._path.moveTo(*point)
 
     def _lineTo(self, point: tuple[float, float]) -> None:
-        self._path.lineTo(self._left + point[0], point[1])
+        self._path.lineTo(*point)
 
     def _curveToOne(self, *points: tuple[float, float]) -> None:
-        self._path.curveTo(*(one for x, y in points for one in (self._left + x, y)))
+        self._path.curveTo(*(one for point in points for one in point))
 
     def _closePath(self) -> None:
         self._path.close()
