@@ -28,6 +28,8 @@ _WATCH_SECONDS = 0.1
 _FEW_COLLECTIONS = (50_000, 20, 20)
 """A page makes thousands of values and hardly a cycle; looking for cycles every 700 values costs a twentieth."""
 _STEPS_BACK = 10
+_MAX_DEPTH = 8_000
+"""Calls within each other: elements of a web page are."""
 _STATM = Path("/proc/self/statm")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
@@ -40,6 +42,7 @@ def main() -> None:
     memory_mib = int(sys.argv[-1])
     _limit_memory(memory_mib)
     gc.set_threshold(*_FEW_COLLECTIONS)
+    sys.setrecursionlimit(_MAX_DEPTH)
     threading.Thread(target=_watch, args=(memory_mib, os.getppid()), daemon=True).start()
     serve(sys.stdin.buffer, channel)
 

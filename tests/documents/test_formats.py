@@ -4,10 +4,12 @@ import base64
 import io
 import zipfile
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import openpyxl
 import pptx
 import pytest
@@ -16,6 +18,7 @@ from PIL import Image
 from pptx.chart.data import CategoryChartData
 from pptx.dml.color import RGBColor
 from pptx.enum.chart import XL_CHART_TYPE
+from pptx.enum.shapes import MSO_SHAPE
 from pptx.util import Inches
 
 from pincite.core.documents import formats
@@ -162,13 +165,24 @@ HIDING = {
     "clipped": ("", "position: absolute; clip: rect(0, 0, 0, 0)"), "no height": ("", "height: 0; overflow: hidden"),
     "transparent letters": ("", "color: transparent"), "in a layer": ("@layer a { p { display: none } }", ""),
     "on screens": ("@media screen { p { display: none } }", ""), "struck": ("", "text-decoration: line-through"),
-    "Outlook": ("", "mso-hide: all"),
+    "font": ("", "font: 0/0 a"), "a variable": (":root { --w: #fff } p { color: var(--w) }", ""),
+    "inset": ("", "clip-path: inset(50%)"), "scaled": ("", "transform: scale(0)"), "nested": ("div { opacity: .2 }",
+                                                                                             "opacity: .3"),
+    "moved": ("", "transform: translateX(-9999px)"), "right": ("", "position: fixed; right: -9999px"),
+    "a little left": ("", "position: absolute; left: -1000px"), "a filter": ("", "filter: opacity(0)"),
+    "wide windows": ("@media (min-width: 500px) { p { display: none } }", ""), "unless print": (
+        "@media not print { p { display: none } }", ""),
 }  # fmt: skip
 SHOWING = {
     "print": ("@media print { p { display: none } }", ""), 
     "white on black": ("div { background: #000 }", "color: #fff"),
     "white on a picture": ("div { background: url(x.png) }", "color: white"), "small": ("", "font-size: 8px"),
     "more specific": ("div p { display: block } p { display: none }", ""), "grey": ("", "color: #888"),
+    "narrow windows": ("@media (max-width: 500px) { p { display: none } }", ""), "Outlook": ("", "mso-hide: all"),
+    "Bootstrap": ("p { display: none } @media (min-width: 768px) { p { display: block } }", ""),
+    "a shadow": ("", "color: #fff; text-shadow: 0 0 2px #000"), "in the dark": (
+        "@media (prefers-color-scheme: dark) { p { color: white } }", ""),
+    "letters of a gradient": ("", "background: linear-gradient(red, blue); background-clip: text; color: #fff0"),
     "shown again": ("div { visibility: hidden }", "visibility: visible"), "other": ("h1 { display: none }", ""),
     "broken": ("p { display: } @@ } p {", "color:"), "a gradient": ("div { background: linear-gradient(#000, #111) }",
                                                                   "color: white"),
@@ -209,6 +223,31 @@ def test_lists_tables_forms_and_notes_of_a_page(read: Reader) -> None:
     assert "Layout" in found.blocks(BlockKind.HEADING) and "Not read of this file: pictures." in found.notes
 
 
+def test_comments_take_no_text_with_them_and_hidden_rows_are_listed(read: Reader) -> None:
+    found = read(
+        "a.html",
+        """<p>One<!-- no --> two <![if !supportLists]>three<![endif]> four</p><table><tr><td>a<td>b
+        <tr style='display: none'><td>secret<td>row<tr><td>c<td>d</table><svg><text>drawn</text></svg>""",
+    )
+    assert "One two three four" in found.text and "drawn" in found.text
+    assert found.blocks(BlockKind.TABLE_ROW) == ["a\tb", "c\td"] and list(found.hidden) == ["secret row"]
+
+
+def test_old_attributes_and_links_have_their_colours(read: Reader) -> None:
+    found = read(
+        "a.html",
+        """<body bgcolor='#000' text='#fff'><p>White on black.</p><a href=x>A link.</a>
+        <table><tr><td background='a.jpg' style='color: #000'>On a picture.</td><td>b</td></tr></table>""",
+    )
+    assert not found.hidden and all(one in found.text for one in ("White on black.", "A link.", "On a picture."))
+
+
+def test_a_wide_table_has_a_wide_page(read: Reader) -> None:
+    row = "".join(f"<td>value{at}" for at in range(40))
+    found = read("a.html", f"<table><tr>{row}<tr>{row}</table>")
+    assert found.blocks(BlockKind.TABLE_ROW) == ["\t".join(f"value{at}" for at in range(40))] * 2
+
+
 @pytest.mark.parametrize(
     "data",
     ["<p>Größe</p>".encode(), "<meta charset=latin1><p>Größe</p>".encode("latin1"), "<p>Größe</p>".encode("cp1252"),
@@ -242,6 +281,16 @@ def test_lines_of_a_text_are_joined_where_they_were_broken_since_they_were_full(
 def test_encodings_of_a_text(read: Reader, encoding: str) -> None:
     text = "Die Größe der Fläche beträgt fünf Hektar, und dafür fällt eine Gebühr an."
     assert read("a.txt", text.encode(encoding)).text.strip() == text
+
+
+def test_rows_drawn_with_spaces_stay_apart(read: Reader) -> None:
+    rows = [f"{name:<20}{amount:>20}{price:>20}" for name, amount, price in
+            (("Item", "Quantity", "Price"), ("Screws", "100", "12.50"), ("Washers", "50", "3.20"))]  # fmt: skip
+    assert read("a.txt", "\n".join(rows)).text.splitlines() == [
+        "Item Quantity Price",
+        "Screws 100 12.50",
+        "Washers 50 3.20",
+    ]
 
 
 def test_bytes_that_are_no_text_are_refused(read: Reader) -> None:
@@ -294,6 +343,22 @@ def test_a_book_has_the_pages_of_its_printed_edition(read: Reader) -> None:
     assert any("on its own pages" in note for note in found.notes)
 
 
+def test_a_book_whose_pages_are_in_a_list_and_whose_xml_is_sloppy(read: Reader) -> None:
+    pages = ('<navMap xmlns="http://www.daisy.org/z3986/2005/ncx/"><pageList><pageTarget><navLabel><text>5</text></navLabel>'
+             '<content src="text/0.xhtml#p5"/></pageTarget></pageList></navMap>')  # fmt: skip
+    made = book(['<p id="p5">AT&T and&nbsp;you &amp; me</p>'], OPS__toc_ncx=pages)
+    with zipfile.ZipFile(io.BytesIO(made)) as old, zipfile.ZipFile(changed := io.BytesIO(), "w") as new:
+        for name in old.namelist():
+            text = old.read(name).decode()
+            item = '<item id="n" href="toc_ncx" media-type="application/x-dtbncx+xml"/><item id="x" href="no.xhtml" '
+            more = f'{item}media-type="application/xhtml+xml"/></manifest>'
+            text = text.replace("</manifest>", more).replace("</spine>", '<itemref idref="x"/></spine>')
+            new.writestr(name, text)
+    found = read("a.epub", changed.getvalue())
+    assert found.text.strip() == "AT&T and you & me" and found.pages[0].page_label == "5"
+    assert "Not read of this file: a chapter that is missing." in found.notes
+
+
 def test_a_book_that_is_protected_against_copying_is_refused(read: Reader) -> None:
     locked = '<encryption xmlns:enc="x"><enc:CipherReference URI="OPS/text/0.xhtml"/></encryption>'
     with pytest.raises(UnreadablePdfError, match="protected against copying"):
@@ -334,6 +399,33 @@ def test_slides_with_what_an_audience_does_not_see(read: Reader) -> None:
     assert "Not read of this file: how charts are drawn." in found.notes
 
 
+def test_letters_on_what_fills_their_shape_are_seen(read: Reader) -> None:
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[6])
+
+    def write(frame: Any, text: str) -> None:
+        run = frame.paragraphs[0].add_run()
+        run.text, run.font.color.rgb = text, RGBColor(255, 255, 255)
+
+    styled = slide.shapes.add_shape(MSO_SHAPE.RECTANGLE, Inches(1), Inches(1), Inches(3), Inches(1))
+    write(styled.text_frame, "styled")
+    dark = slide.shapes.add_shape(MSO_SHAPE.RECTANGLE, Inches(1), Inches(3), Inches(5), Inches(2))
+    dark.fill.solid()
+    dark.fill.fore_color.rgb = RGBColor(0, 0, 60)
+    write(slide.shapes.add_textbox(Inches(2), Inches(3.5), Inches(2), Inches(1)).text_frame, "above")
+    table = slide.shapes.add_table(2, 2, Inches(1), Inches(6), Inches(4), Inches(1)).table
+    write(table.cell(0, 0).text_frame, "head")
+    group = slide.shapes.add_group_shape([slide.shapes.add_textbox(Inches(5), Inches(1), Inches(1), Inches(1))])
+    write(group.shapes[0].text_frame, "grouped")
+    group._element.grpSpPr.xfrm.find("{http://schemas.openxmlformats.org/drawingml/2006/main}chOff").set(
+        "x", "90000000"
+    )
+    out = io.BytesIO()
+    deck.save(out)
+    found = read("a.pptx", out.getvalue())
+    assert not found.hidden and all(word in found.text for word in ("styled", "above", "head", "grouped"))
+
+
 # ------------------------------------------------------------ spreadsheets
 
 
@@ -344,10 +436,16 @@ def test_slides_with_what_an_audience_does_not_see(read: Reader) -> None:
         (-12.5, '#,##0.00 "€"', "-12.50 €"), (1234, "[$€-407] #,##0", "€ 1,234"), (5, ";;;", ""),
         (-4500, '_(* #,##0_);_(* (#,##0);_(* "-"_);_(@_)', "(4,500)"), (0, '0;-0;"-"', "-"), (7, "000", "007"),
         (12345678, '#,##0.0,,"M"', "12.3M"), (1.5, "0.0##", "1.5"), (True, "General", "TRUE"), (3, "General", "3"),
+        (0, '_(* #,##0_);_(* (#,##0);_(* "-"??_);_(@_)', "-"), (500, '[>=1000000]0.0,,"M";[>=1000]0.0,"K";0', "500"),
+        (2500, '[>=1000000]0.0,,"M";[>=1000]0.0,"K";0', "2.5K"), (123456789, "000-00-0000", "123-45-6789"),
+        (5551234567, "(000) 000-0000", "(555) 123-4567"), (0.5, "# ?/?", "1/2"), (2.25, "# ?/?", "2 1/4"),
+        (12345, "0.00E+00", "1.23E+04"), (timedelta(hours=26, minutes=30), "[h]:mm", "26:30"),
+        (6.02e23, "0.00", "602000000000000000000000.00"), (0, "#", ""), (0.5, "#.0", ".5"),
+        (1234.5, "#,##0.00_);(#,##0.00)", "1,234.50"),
         (2.5, "#,##0", "3"), (1e15, "General", "1E+15"), (-3, "0.00;[Red]-0.00", "-3.00"),
     ],
 )  # fmt: skip
-def test_numbers_are_read_as_they_are_shown(value: float, number_format: str, text: str) -> None:
+def test_numbers_are_read_as_they_are_shown(value: Any, number_format: str, text: str) -> None:
     assert shown(value, number_format) == text
 
 
@@ -390,6 +488,11 @@ def test_dialects_of_tables_of_text(read: Reader, data: str) -> None:
     assert read("a.csv", data).blocks(BlockKind.TABLE_ROW) == ["Name\tRent", "Ann\t900,00"]
 
 
+def test_one_column_with_commas_is_one_column(read: Reader) -> None:
+    found = read("a.csv", "Comment\nGood, really\nBad\nWell, so so, fine\n")
+    assert found.text.splitlines() == ["Comment", "Good, really", "Bad", "Well, so so, fine"]
+
+
 def saved(book: Any) -> bytes:
     out = io.BytesIO()
     book.save(out)
@@ -419,6 +522,19 @@ def test_rich_text(read: Reader) -> None:
         "hidden": HiddenReason.INVISIBLE, "white": HiddenReason.WHITE, "tiny": HiddenReason.SMALL,
         "old": HiddenReason.STRUCK,
     }  # fmt: skip
+
+
+def test_rich_text_on_colours_bullets_of_wordpad_and_an_open_table(read: Reader) -> None:
+    found = read(
+        "a.rtf",
+        r"""{\rtf1\ansi{\colortbl;\red255\green255\blue255;\red0\green0\blue99;}
+        \trowd\clcbpat2\cellx100\clcbpat2\cellx200\pard\intbl\cf1 HEAD\cell TOP\cell\row
+        \trowd\cellx100\cellx200\pard\intbl\cf0 a\cell b\cell\row \pard\cbpat2\cf1 Shaded\par
+        \pard\cf1 gone\cf0\bin-7 \par
+        {\pntext\'b7\tab}{\*\pn\pnlvlblt{\pntxtb\'b7}}First\par\trowd\cellx100\pard\intbl Last cell""",
+    )
+    assert found.blocks(BlockKind.TABLE_ROW)[:2] == ["HEAD\tTOP", "a\tb"] and "Shaded" in found.text
+    assert "· First" in found.text and "Last cell" in found.text and list(found.hidden) == ["gone"]
 
 
 def opendocument(content: str, **more: str) -> bytes:
@@ -509,6 +625,33 @@ def test_an_email_in_html_marks_what_it_quotes_and_hides_its_first_line(read: Re
     assert found.text.split("\n")[-3:] == ["Hi", "> Old", ">> Older"] and "Preview" in found.hidden
 
 
+def parts(kind: str, *inside: str) -> str:
+    mark = f"b{len(''.join(inside))}"
+    whole = "".join(f"--{mark}\n{part}\n" for part in inside)
+    return f'Content-Type: multipart/{kind}; boundary="{mark}"\n\n{whole}--{mark}--\n'
+
+
+TEXT, MORE = "Content-Type: text/plain\n\nFirst text.", "Content-Type: text/html\n\n<p>Second text.</p>"
+SCAN = "Content-Type: application/pdf; name=scan.pdf\n\n%PDF"
+
+
+@pytest.mark.parametrize(
+    ("whole", "texts"),
+    [(parts("mixed", TEXT, SCAN, MORE), ["First text.", "Second text."]), (SCAN, []),
+     (parts("alternative", TEXT, parts("mixed", MORE, SCAN, MORE.replace("Second", "Third"))),
+      ["Second text.", "Third text."])],
+)  # fmt: skip
+def test_emails_as_programs_write_them(read: Reader, whole: str, texts: list[str]) -> None:
+    found = read("a.eml", f"Subject: Scan\nMIME-Version: 1.0\n{whole}")
+    assert [line for line in found.text.splitlines() if "text" in line] == texts
+    assert [name for name, _ in found.attached] == ["scan.pdf"]
+
+
+def test_the_encoding_of_an_email_is_what_browsers_take_it_for(read: Reader) -> None:
+    head = b"Subject: x\nContent-Type: text/plain; charset=iso-8859-1\nContent-Transfer-Encoding: 8bit\n\n"
+    assert "“yes” 5 €" in read("a.eml", head + "“yes” 5 €".encode("cp1252")).text
+
+
 def test_an_email_of_outlook(read: Reader) -> None:
     found = read("a.msg", outlook.message(
         subject="Rent", sender="Ann Lee", body="The rent is 900 euros.", attached={"rents.csv": b"Name,Rent\n"}
@@ -527,6 +670,16 @@ def test_a_picture_is_a_page_whatever_it_is_called(tmp_path: Path, kind: str) ->
     formats.save_as_pdf(path, path.name, "", target)
     document = OpenPdf(target, lambda _page_index, _what: None)
     assert document.describe().page_count == 1
+    document.close()
+
+
+def test_a_picture_of_16_bits_keeps_its_contrast(tmp_path: Path) -> None:
+    path, target = tmp_path / "deep.png", tmp_path / "set.pdf"
+    Image.fromarray(np.repeat(np.array([[3000, 60000]], np.uint16), 150, axis=1).repeat(200, axis=0)).save(path)
+    formats.save_as_pdf(path, path.name, "", target)
+    document = OpenPdf(target, lambda _page_index, _what: None)
+    shown = Image.open(io.BytesIO(document.image(0, 300))).convert("L")
+    assert int(shown.getpixel((50, 100))) < 30 and int(shown.getpixel((250, 100))) > 220  # type: ignore[arg-type]
     document.close()
 
 

@@ -1,5 +1,6 @@
 """What a file says, in its order, whatever its format: paragraphs, tables, and where pages begin."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
@@ -85,6 +86,28 @@ class Layout:
     top: float = 72.0
     bottom: float = 72.0
     letters: float = 11.0
+
+
+PER_SIGN, MAX_WIDTH = 5.5, 4000.0
+"""Points that a letter of a table takes, and that a page can be wide."""
+
+
+def layout_for(items: Iterable[Item]) -> Layout:
+    """Return a page that is wide enough for the longest words of the columns of each table."""
+    wanted = 0.0
+    for table in (item for item in items if isinstance(item, Table)):
+        widths = dict[int, int]()
+        for row in table.rows:
+            at = 0
+            for cell in row:
+                words = [word for one in cell.paragraphs for word in one.text.split()]
+                if cell.columns == 1:
+                    widths[at] = max(widths.get(at, 2), min(max(map(len, words), default=0), 30))
+                at += cell.columns
+        wanted = max(wanted, sum(width * PER_SIGN + 4 for width in widths.values()))
+    usual = Layout()
+    width = min(max(wanted + usual.left + usual.right, usual.width), MAX_WIDTH)
+    return Layout(width, max(0.707 * width, usual.height))
 
 
 @dataclass(frozen=True, slots=True)

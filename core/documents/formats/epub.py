@@ -4,7 +4,7 @@ import html
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -17,11 +17,13 @@ from pincite.core.domain.errors import UnreadablePdfError
 KIND = "an electronic book (.epub)"
 ENDINGS = (".epub",)
 _CONTAINER = "META-INF/container.xml"
+_EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _OPF = "{http://www.idpf.org/2007/opf}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _PAGES = ("application/xhtml+xml", "text/html")
 _ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9]*;")
 """Names that XML does not know by itself."""
+_AMPERSAND = re.compile(rb"&(?![A-Za-z_][\w.-]*;|#\d+;|#x[0-9A-Fa-f]+;)")
 _MAX_BYTES = 2**28
 """Of all chapters together, unpacked."""
 
@@ -48,7 +50,8 @@ def _content(package: zipfile.ZipFile, name: str) -> Content:
     book = next(one.get("full-path") for one in _xml(package, _CONTAINER).iter("{*}rootfile"))
     root, folder = _xml(package, str(book)), posixpath.dirname(str(book))
     files = {one.get("id"): one for one in root.iter(f"{_OPF}item")}
-    locked = _locked(package)
+    locked, names = _locked(package), set(package.namelist())
+    labels = dict(_page_list(package, folder, files.values()))
     items, lacks, size = list[Item](), dict[str, None](), 0
     for reference in root.iter(f"{_OPF}itemref"):
         item = files.get(reference.get("idref"))
@@ -58,13 +61,17 @@ def _content(package: zipfile.ZipFile, name: str) -> Content:
         if chapter in locked:
             hint = "Add a copy without copy protection, or a PDF of it."
             raise UnreadablePdfError(f"{name} is protected against copying.", hint=hint)
+        if chapter not in names:
+            lacks["a chapter that is missing"] = None
+            continue
         source = package.read(chapter)
         if (size := size + len(source)) > _MAX_BYTES:
             raise UnreadablePdfError(f"{name} holds more text than can be read.", hint="Split the book.")
         page = _page(source)
+        _mark_pages(page, {place: label for (file, place), label in labels.items() if file == chapter})
         beside = [_path(posixpath.dirname(chapter), one.get("href") or "") for one in page.iter("link")]
         linked = [package.read(one).decode(errors="replace") for one in beside
-                  if one.endswith(".css") and one in package.namelist()]  # fmt: skip
+                  if one.endswith(".css") and one in names]  # fmt: skip
         reading = Reading(Looks([*linked, *style_sheets(page)]))
         items += reading.items(page)
         lacks |= reading.lacks
@@ -94,6 +101,37 @@ def _without_first_break(items: list[Item]) -> Iterator[Item]:
             yield item
 
 
+def _page_list(package: zipfile.ZipFile, folder: str, files: Iterable[Any]) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield the labels of the printed pages, by the file and the id where they begin."""
+    for item in files:
+        is_nav = "nav" in (item.get("properties") or "").split()
+        place = _path(folder, item.get("href") or "")
+        if place not in package.namelist() or not (is_nav or item.get("media-type") == "application/x-dtbncx+xml"):
+            continue
+        root = _page(package.read(place))
+        found = [
+            (link.get("href"), "".join(link.itertext()))
+            for nav in root.iter("nav") if "page-list" in (nav.get(_EPUB_TYPE) or "") for link in nav.iter("a")
+        ] or [
+            (next((one.get("src") for one in target.iter("content")), ""), "".join(target.itertext()))
+            for target in root.iter("pageTarget")
+        ]  # fmt: skip
+        for address, label in found:
+            file, _, anchor = (address or "").partition("#")
+            yield (_path(posixpath.dirname(place), file), anchor), label.strip()
+
+
+def _mark_pages(page: Any, labels: Mapping[str, str]) -> None:
+    """Put a mark before each element where a printed page begins."""
+    for element in list(page.iter(etree.Element)):
+        label = labels.get(element.get("id") or "")
+        if label and element.getparent() is not None and "pagebreak" not in (element.get(_EPUB_TYPE) or ""):
+            element.addprevious(etree.Element("span", role="doc-pagebreak", title=label))
+    body = page.find("body")
+    if body is not None and labels.get(""):
+        body.insert(0, etree.Element("span", role="doc-pagebreak", title=labels[""]))
+
+
 def _locked(package: zipfile.ZipFile) -> set[str]:
     """Return the files that are encrypted."""
     if "META-INF/encryption.xml" not in package.namelist():
@@ -106,13 +144,26 @@ def _locked(package: zipfile.ZipFile) -> set[str]:
 def _page(source: bytes) -> Any:
     """Return the root of a chapter, which is XML, without the names of spaces, as of an HTML page."""
     known = _ENTITY.sub(lambda found: html.unescape(found[0].decode()).encode("ascii", "xmlcharrefreplace"), source)
+    known = _AMPERSAND.sub(b"&amp;", known)
     options = {"resolve_entities": False, "no_network": True, "remove_comments": True, "remove_pis": True}
     root = etree.fromstring(known, etree.XMLParser(recover=True, **options))
     if root is None:
         raise ValueError("no XML")
-    for element in root.iter():
+    for element in root.iter(etree.Element):
         element.tag = etree.QName(element).localname
+    for entity in list(root.iter(etree.Entity)):  # of the file's own, which may be another file's content
+        _drop(entity)
     return root
+
+
+def _drop(entity: Any) -> None:
+    """Remove an entity and keep what is behind it."""
+    parent, before = entity.getparent(), entity.getprevious()
+    if before is not None:
+        before.tail = (before.tail or "") + (entity.tail or "")
+    else:
+        parent.text = (parent.text or "") + (entity.tail or "")
+    parent.remove(entity)
 
 
 def _path(folder: str, href: str) -> str:

@@ -1,15 +1,18 @@
 """E-mails (.eml, .msg): who wrote what to whom and when, the text, and the files that came with it."""
 
+import base64
 import email
 import email.policy
 import email.utils
+import mimetypes
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from email.message import EmailMessage
 from pathlib import Path
+from typing import TypeAlias
 
-from pincite.core.documents.formats.content import Content, Item, Paragraph, Run
+from pincite.core.documents.formats.content import Content, Item, Paragraph, Run, layout_for
 from pincite.core.documents.formats.html import page_content, source_of
 from pincite.core.documents.formats.plain import decoded, paragraphs
 from pincite.core.domain.documents import ENDINGS as ADDED
@@ -24,13 +27,17 @@ _SENDER_NAME = 0x0C1A
 _MAX_NAME_LENGTH = 100
 
 
+_Part: TypeAlias = bytes | str | tuple[Paragraph, ...]
+"""HTML, or the paragraphs of plain text."""
+
+
 @dataclass
 class _Mail:
     subject: str
     headers: dict[str, str]
     sent: datetime | None
-    html: bytes | str = ""
-    text: str = ""
+    body: list[_Part] = field(default_factory=list)
+    has_pictures: bool = False
     attached: list[tuple[str, bytes]] = field(default_factory=list)
 
 
@@ -53,14 +60,15 @@ def _content(mail: _Mail, added: Sequence[str]) -> Content:
     headers = mail.headers | ({"Attachments": ", ".join(names)} if names else {})
     head: list[Item] = [Paragraph((Run(mail.subject or "(no subject)"),), level=1)]
     head += [Paragraph((Run(f"{name}: ", bold=True), Run(value))) for name, value in headers.items() if value]
-    if mail.html:
-        content = page_content(mail.html, "an e-mail", before=head, is_mail=True)
-    else:
-        content = Content("an e-mail", (*head, *_paragraphs(mail.text)))
-    not_added = (f"the attachment {name}" for name in names if name not in added)
-    lacks = tuple(dict.fromkeys((*content.lacks, *not_added)))
+    items, lacks = head, dict[str, None]()
+    for part in mail.body:
+        content = Content("", part) if isinstance(part, tuple) else page_content(part, "", is_mail=True)
+        items += content.items
+        lacks |= dict.fromkeys(content.lacks)
+    lacks |= {"pictures": None} if mail.has_pictures else {}
+    lacks |= {f"the attachment {name}": None for name in names if name not in added}
     author = mail.headers.get("From", "")
-    return replace(content, lacks=lacks, title=mail.subject, author=author, created=mail.sent)
+    return Content("an e-mail", tuple(items), None, tuple(lacks), mail.subject, author, mail.sent, layout_for(items))
 
 
 def _paragraphs(text: str) -> Iterator[Paragraph]:
@@ -91,26 +99,49 @@ def _standard(data: bytes) -> _Mail:
         sent = email.utils.parsedate_to_datetime(headers["Date"])
     except ValueError:
         sent = None
-    mail = _Mail(" ".join(str(message.get("Subject", "")).split()), headers, sent)
-    body = message.get_body(("html", "plain"))
-    if body is not None:
-        source = source_of(body)
-        if body.get_content_subtype() == "html":
-            mail.html = source
-        else:
-            mail.text = source if isinstance(source, str) else decoded(source, "The e-mail")
-    for part in message.iter_attachments():
-        mail.attached.append(_attachment(part, len(mail.attached) + 1))
+    subject = " ".join(str(message.get("Subject", "")).split())
+    mail = _Mail(subject, headers, sent)
+    _take(message, mail)
     return mail
 
 
+def _take(part: EmailMessage, mail: _Mail) -> None:
+    """Take the text of a part and of those within it, and the files that came with it."""
+    kind, parts = part.get_content_type(), [one for one in part.iter_parts() if isinstance(one, EmailMessage)]
+    is_text = part.get_content_maintype() == "text" and part.get_content_subtype() in ("plain", "html")
+    if kind == "multipart/alternative":
+        holding = [one for one in parts if any(inner.get_content_type() == "text/html" for inner in one.walk())]
+        for one in (holding or parts)[-1:]:
+            _take(one, mail)
+    elif part.is_multipart() and kind != "message/rfc822":
+        for one in parts:
+            _take(one, mail)
+    elif is_text and not part.get_filename() and part.get_content_disposition() != "attachment":
+        source = source_of(part)
+        if part.get_content_subtype() == "html":
+            mail.body.append(source)
+        else:
+            mail.body.append(tuple(_paragraphs(source if isinstance(source, str) else decoded(source, "The e-mail"))))
+    elif part.get_content_maintype() == "image" and part.get("Content-ID") and not part.is_attachment():
+        mail.has_pictures = True
+    else:
+        mail.attached.append(_attachment(part, len(mail.attached) + 1))
+
+
 def _attachment(part: EmailMessage, number: int) -> tuple[str, bytes]:
-    if part.get_content_type() == "message/rfc822":
+    if part.get_content_type() == "message/rfc822" and part.is_multipart():
         inner = part.get_payload(0)
         assert isinstance(inner, EmailMessage)
-        return f"{_name(str(inner.get('Subject', '')), f'E-mail {number}')}.eml", inner.as_bytes()
+        subject = " ".join(str(inner.get("Subject", "")).replace("/", "-").split())
+        is_encoded = part.get("Content-Transfer-Encoding", "").lower() == "base64"
+        if subject or list(inner.iter_parts()) or not is_encoded:
+            return f"{_name(subject, f'E-mail {number}')}.eml", inner.as_bytes()
+        name = _name(part.get_filename() or "", f"E-mail {number}").removesuffix(".eml")
+        return f"{name}.eml", base64.b64decode(str(inner.get_payload()))
+    ending = mimetypes.guess_extension(part.get_content_type()) or ""
     content = part.get_payload(decode=True)
-    return _name(part.get_filename() or "", f"Attachment {number}"), content if isinstance(content, bytes) else b""
+    name = _name(part.get_filename() or "", f"Attachment {number}{ending}")
+    return name, content if isinstance(content, bytes) else b""
 
 
 def _of_outlook(path: Path) -> _Mail:
@@ -120,13 +151,12 @@ def _of_outlook(path: Path) -> _Mail:
     recipients = ", ".join(email.utils.formataddr((one.name, one.email_address)) for one in message.recipients)
     headers = {"From": message.sender or message.properties.str_prop_value(_SENDER_NAME) or "", "To": recipients,
                "Date": email.utils.format_datetime(message.sent_date) if message.sent_date else ""}  # fmt: skip
+    body: list[_Part] = [message.html_body] if message.html_body else [tuple(_paragraphs(message.body or ""))]
     attached = [
         (_name(one.file_name or "", f"Attachment {number}"), one.file_bytes or b"")
         for number, one in enumerate(message.attachments, 1)
     ]
-    return _Mail(
-        message.subject or "", headers, message.sent_date, message.html_body or "", message.body or "", attached
-    )
+    return _Mail(message.subject or "", headers, message.sent_date, body, attached=attached)
 
 
 def _name(name: str, otherwise: str) -> str:

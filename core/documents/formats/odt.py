@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
-from pincite.core.documents.formats.content import Content
+from pincite.core.documents.formats.content import Content, layout_for
 from pincite.core.documents.formats.html import LABEL
 from pincite.core.documents.formats.numerals import BULLET, numeral
 from pincite.core.domain.documents import COMMENT, PROPOSAL
@@ -56,7 +56,8 @@ def save_as_pdf(path: Path, target: Path) -> None:
     stated = document.stated
     kind = "an OpenDocument text"
     created = datetime.fromisoformat(stated["created"]) if stated["created"] else None
-    content = Content(kind, items, lacks=lacks, title=stated["title"], author=stated["author"], created=created)
+    content = Content(kind, items, lacks=lacks, title=stated["title"], author=stated["author"], created=created,
+                      layout=layout_for(items))  # fmt: skip
     typeset(content, path.name, target)
 
 
@@ -134,7 +135,7 @@ class _Document:
         elif tag in _TAGS:
             family = {"table": "table", "table-row": "table-row"}.get(tag.rpartition("}")[2], "text")
             made = SubElement(parent, _TAGS[tag], self._css(family, child))
-            if child.get(f"{_TEXT}display") == "none":
+            if child.get(f"{_TEXT}display") == "none" or child.get(f"{_TABLE}visibility") in ("collapse", "filter"):
                 made.set("hidden", "")
             self._add(made, child)
         elif tag in (f"{_TEXT}hidden-text", f"{_TEXT}hidden-paragraph"):
@@ -144,7 +145,8 @@ class _Document:
         elif tag in (f"{_DRAW}image", f"{_DRAW}object", f"{_DRAW}object-ole", f"{_DRAW}plugin"):
             self.lacks["pictures" if tag.endswith("image") else "charts and embedded objects"] = None
         elif tag in _BOXES:
-            self._add(SubElement(parent, "div"), child)
+            around = child if child.get(f"{_DRAW}style-name") else child.getparent()
+            self._add(SubElement(parent, "div", self._css("graphic", around)), child)
         else:
             self._add(parent, child)
 
@@ -220,7 +222,7 @@ class _Document:
 
     def _css(self, family: str, element: Any) -> dict[str, str]:
         """Return the attribute ``style`` for an element, with the styles under its own resolved."""
-        space = _TABLE if family.startswith("table") else _TEXT
+        space = _TABLE if family.startswith("table") else _DRAW if family == "graphic" else _TEXT
         name, declared = element.get(f"{space}style-name"), dict[str, str]()
         for _ in range(_MAX_DEPTH):
             style = self._styles.get((family, name))
@@ -239,6 +241,11 @@ def _declarations(properties: Any) -> dict[str, str]:
         del found["background-color"]
     if properties.get(f"{_TEXT}display") == "none":
         found["display"] = "none"
+    if properties.get(f"{_STYLE}use-window-font-color") == "true":
+        found["color"] = "auto"
+    if fill := properties.get(f"{_DRAW}fill"):
+        own = properties.get(f"{_DRAW}fill-color") or "url(unknown)"
+        found |= {"background": own if fill == "solid" else "url(unknown)"} if fill != "none" else {}
     if (properties.get(f"{_STYLE}text-position") or "").startswith("super"):
         found["vertical-align"] = "super"
     if (properties.get(f"{_STYLE}text-line-through-style") or "none") != "none":

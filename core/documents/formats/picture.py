@@ -12,6 +12,8 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif")
 _SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"GIF8", b"BM")
 _MAX_POINTS, _MIN_DOTS, _QUALITY = 842.0, 72.0, 95
 _MAX_PAGES = 1000
+_WHITE = 65535.0
+"""Of pictures with 16 bits a pixel."""
 
 
 def is_one(path: Path, name: str) -> bool:
@@ -40,6 +42,12 @@ def _upright(image: "Image.Image") -> "Image.Image":
     from PIL import Image, ImageOps
 
     turned = ImageOps.exif_transpose(image)
+    if turned.mode.startswith(("I", "F")):  # more than 8 bits a pixel
+        low, high = (float(side) for side in turned.convert("F").getextrema())  # type: ignore[arg-type]
+        if turned.mode.startswith("I") and high <= _WHITE:
+            low, high = 0.0, _WHITE
+        scale = 255 / ((high - low) or 1.0)
+        return turned.convert("F").point(lambda value: value * scale - low * scale).convert("L")
     if turned.mode in ("1", "L", "RGB"):
         return turned.copy()
     pixels = turned.convert("RGBA")

@@ -1,5 +1,6 @@
 """Plain text (.txt)."""
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -10,6 +11,8 @@ from pincite.core.domain.errors import UnreadablePdfError
 KIND = "plain text (.txt)"
 ENDINGS = (".txt", ".text")
 _PAGE = "\f"
+_GAP = re.compile(r"\S {3,}\S|\t")
+"""Between the columns of a table drawn with spaces."""
 _MIN_WIDTH = 45
 """Characters of a line that is full; of lines that are all shorter each stands alone."""
 
@@ -32,7 +35,11 @@ def decoded(data: bytes, name: str) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        best = from_bytes(data).best()
+        matches = from_bytes(data)
+        best = matches.best()
+        western = next((one for one in matches if one.encoding == "cp1252"), None)
+        if best and western and western.chaos <= best.chaos and western.coherence >= best.coherence:
+            best = western  # the encoding of most of those that fit as well
         text = str(best) if best else "\0"
     if "\0" in text:
         raise UnreadablePdfError(f"{name} is not a text file.", hint="Save it as a PDF in the program that shows it.")
@@ -48,6 +55,7 @@ def paragraphs(text: str) -> Iterator[Paragraph]:
         for line, following in pairwise([*lines, ""]):
             paragraph += f"{line.expandtabs(4)} "
             word = following.split(maxsplit=1)[0] if following else ""
-            if not word or following[0].isspace() or len(line) + 1 + len(word) <= width:
+            is_row = any(_GAP.search(one.strip()) for one in (line, following))
+            if is_row or not word or following[0].isspace() or len(line) + 1 + len(word) <= width:
                 yield Paragraph((Run(paragraph.rstrip()),))
                 paragraph = ""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pincite.core.documents.formats.content import Cell, Content, Item, Paragraph, Run, Table
+from pincite.core.documents.formats.content import Cell, Content, Item, Paragraph, Run, Table, layout_for
 from pincite.core.documents.formats.contrast import MIN_POINTS, Color, reason_by_color
 from pincite.core.documents.formats.numerals import BULLET
 from pincite.core.domain.documents import COMMENT, PROPOSAL, HiddenReason
@@ -32,13 +32,14 @@ _CODE_PAGES = {
     177: "cp1255", 178: "cp1256", 186: "cp1257", 204: "cp1251", 222: "cp874", 238: "cp1250", 255: "cp437",
 }  # fmt: skip
 """By \\fcharset."""
+_TWO_BYTES = frozenset(["cp932", "cp936", "cp949", "cp950", "gbk", "big5"])
 _NOT_TEXT = frozenset(
     "pict fldinst nonshppict listtable listoverridetable rsidtbl generator themedata colorschememapping"
     " datastore latentstyles filetbl revtbl bkmkstart bkmkend xmlnstbl mmathPr template pgptbl atnid atnref atndate"
     " xe tc tcn operator keywords comment subject category manager company doccomm hlinkbase creatim revtim printim"
-    " buptim listpicture fontemb objdata objclass sp shprslt panose falt sn sv".split()
+    " buptim listpicture pn pntxta pntxtb fontemb objdata objclass sp shprslt panose falt sn sv".split()
 )
-_KEPT = frozenset("shppict shpinst shptxt ud annotation atnauthor pn result".split())
+_KEPT = frozenset("shppict shpinst shptxt ud annotation atnauthor result".split())
 """Destinations that a reader may leave out, but which hold text."""
 _NOTES = {"header": "Header: ", "headerl": "Header: ", "headerr": "Header: ", "headerf": "Header: ",
           "footer": "Footer: ", "footerl": "Footer: ", "footerr": "Footer: ", "footerf": "Footer: ",
@@ -84,6 +85,8 @@ class _Flow:
     rows: list[tuple[Cell, ...]] = field(default_factory=list)
     heads: bool = False
     in_table: bool = False
+    is_shaded: bool = False
+    """Of the paragraph or the row: on an unknown colour no letter is called hidden."""
 
 
 def is_one(path: Path, name: str) -> bool:
@@ -106,7 +109,7 @@ class _Reader:
         self._bytes, self._to_skip, self._optional, self._surrogate = bytearray(), 0, False, ""
         self._colors, self._mixed = list[Color | None](), dict[str, int]()
         self._fonts, self._levels = dict[int, str](), dict[int, int]()
-        self._merges, self._defined = list[str](), list[str]()
+        self._merges, self._defined, self._row_is_shaded = list[str](), list[str](), False
         self._notes, self._lacks = list[Paragraph](), dict[str, None]()
         self._info = dict.fromkeys(_INFO, "")
         self._label, self._by = "", ""
@@ -116,10 +119,10 @@ class _Reader:
         while at < len(self._source) and (token := _TOKEN.match(self._source, at)):
             at = token.end()
             word, number, code, sign, brace, text = token.groups()
-            if not code:
+            if not code and not (text and self._is_cut()):
                 self._flush()
             if word == "bin":
-                at += int(number or 0)
+                at += max(int(number or 0), 0)
             elif word:
                 self._word(word, int(number) if number else None)
             elif code:
@@ -135,10 +138,15 @@ class _Reader:
             elif text:
                 self._plain(text)
         self._flush()
+        if self._flow.in_table or self._flow.cells:  # a table that the file does not end
+            self._end_cell()
+            self._end_row()
         self._end_paragraph()
         self._end_table()
         items = (*self._flow.items, *self._notes)
-        return Content("a rich text file", items, None, tuple(self._lacks), self._info["title"], self._info["author"])
+        stated = self._info
+        return Content("a rich text file", items, None, tuple(self._lacks), stated["title"], stated["author"],
+                       layout=layout_for(items))  # fmt: skip
 
     # ------------------------------------------------------------ groups and words
 
@@ -204,13 +212,16 @@ class _Reader:
         elif step := _STEPS.get(word):
             step(self)
         elif word == "pard":
-            self._flow.level, self._flow.in_table = 0, False
+            self._flow.level, self._flow.in_table, self._flow.is_shaded = 0, False, self._row_is_shaded
         elif word == "s":
             self._flow.level = self._levels.get(number or 0, 0)
         elif word == "outlinelevel" and number is not None:
             self._flow.level = number + 1 if number < 9 else 0
         elif word in ("intbl", "itap"):
             self._flow.in_table = number != 0
+        elif word in ("cbpat", "clcbpat", "shading", "clshdng", "trcbpat"):
+            self._flow.is_shaded = bool(number)
+            self._row_is_shaded |= bool(number) and word != "cbpat" and word != "shading"
         elif word in ("clmgf", "clmrg", "clvmgf", "clvmrg"):
             self._merges.append(word)
         elif word == "cellx":
@@ -228,6 +239,10 @@ class _Reader:
             return
         if self._to_skip:
             text, self._to_skip = text[self._to_skip :], max(self._to_skip - len(text), 0)
+        if self._bytes:  # the second half of a letter
+            self._bytes += text[:1].encode("latin-1")
+            text = text[1:]
+            self._flush()
         if any(ord(sign) > 127 for sign in text):
             self._bytes += text.encode("latin-1")
             self._flush()
@@ -249,6 +264,17 @@ class _Reader:
                 text = self._bytes.decode("cp1252", errors="replace")
             self._bytes.clear()
             self._text(text)
+
+    def _is_cut(self) -> bool:
+        """Return whether the bytes so far end within a letter of two bytes, whose second may be a plain sign."""
+        page = self._fonts.get(self._state.font, self._page)
+        try:
+            self._bytes.decode(page)
+        except UnicodeDecodeError as error:
+            return page in _TWO_BYTES and error.end == len(self._bytes)
+        except LookupError:
+            pass
+        return False
 
     def _unicode(self, value: int) -> None:
         self._to_skip = self._state.skips
@@ -294,7 +320,7 @@ class _Reader:
             return HiddenReason.INVISIBLE
         if state.size / 2 < MIN_POINTS:
             return HiddenReason.SMALL
-        ground = self._color(state.ground) if state.ground else _PAPER
+        ground = self._color(state.ground) if state.ground else None if self._flow.is_shaded else _PAPER
         return reason_by_color(self._color(state.color) if state.color else (0, 0, 0), ground)
 
     def _color(self, number: int) -> Color | None:
@@ -335,10 +361,10 @@ class _Reader:
     def _end_row(self) -> None:
         if self._flow.cells:
             self._flow.rows.append(tuple(self._flow.cells))
-        self._flow.cells, self._flow.in_table = [], False
+        self._flow.cells, self._flow.in_table, self._row_is_shaded = [], False, False
 
     def _begin_row(self) -> None:
-        self._merges, self._defined = [], []
+        self._merges, self._defined, self._row_is_shaded = [], [], False
 
     def _head(self) -> None:
         self._flow.heads |= not self._flow.rows

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pincite.core.documents.formats.content import Cell, Content, Item, Layout, PageStart, Paragraph, Run, Table
 from pincite.core.documents.formats.contrast import DRAWING, MIN_POINTS, Color, reason_by_color, rgb, theme_colors
-from pincite.core.documents.formats.numerals import BULLET
+from pincite.core.documents.formats.numerals import BULLET, numeral
 from pincite.core.domain.documents import HiddenReason
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ KIND = "a PowerPoint presentation (.pptx)"
 ENDINGS = (".pptx",)
 _PRESENTATION = "ppt/presentation.xml"
 _LAYOUT = Layout(842.0, 595.0, 40.0, 40.0, 40.0, 40.0, 12.0)
+_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _MIN_ALPHA = 10_000
 """Of 100,000."""
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
@@ -62,6 +63,9 @@ class _Reading:
         reason = HiddenReason.SWITCHED if slide._element.get("show") == "0" else None
         self._colors = _Colors(slide)
         title = slide.shapes.title
+        self._shapes = list(slide.shapes)
+        if next(slide._element.iter(f"{_MC}AlternateContent"), None) is not None:
+            self._lacks["shapes of newer versions"] = None
         found = [
             item for shape in _in_order(slide.shapes, title) for item in self._shape(shape, shape == title, reason)
         ]
@@ -69,25 +73,28 @@ class _Reading:
             found += [Paragraph((Run(f"Notes: {frame.text.strip()}", hidden=reason),), note=True)]
         yield from found or [Paragraph((Run(" "),))]
 
-    def _shape(self, shape: "BaseShape", is_title: bool, reason: HiddenReason | None) -> Iterator[Item]:
+    def _shape(
+        self, shape: "BaseShape", is_title: bool, reason: HiddenReason | None, *, within: bool = False
+    ) -> Iterator[Item]:
+        """``within``: it is in a group, whose shapes have places of their own."""
         from pptx.enum.shapes import MSO_SHAPE_TYPE
 
         properties = next(shape._element.iter("{*}cNvPr"), None)
         if properties is not None and properties.get("hidden") in ("1", "true"):
             reason = reason or HiddenReason.SWITCHED
-        elif self._is_outside(shape):
+        elif not within and self._is_outside(shape):
             reason = reason or HiddenReason.OUTSIDE
         if shape.shape_type == MSO_SHAPE_TYPE.GROUP:
             for inner in shape.shapes:  # type: ignore[attr-defined]
-                yield from self._shape(inner, False, reason)
+                yield from self._shape(inner, False, reason, within=True)
         elif getattr(shape, "has_table", False):
             rows = shape.table.rows  # type: ignore[attr-defined]
             made = tuple(tuple(self._cells(row.cells, reason)) for row in rows)
             yield Table(made, bool(shape.table.first_row) and len(made) > 1)  # type: ignore[attr-defined]
         elif getattr(shape, "has_chart", False):
-            yield from self._chart(shape.chart)  # type: ignore[attr-defined]
+            yield from self._chart(shape.chart, reason)  # type: ignore[attr-defined]
         elif shape.has_text_frame:
-            ground = self._colors.ground_of(shape._element.find(f"{_P}spPr"))
+            ground = self._ground_of(shape, within)
             yield from self._paragraphs(shape.text_frame.paragraphs, is_title, reason, ground)  # type: ignore[attr-defined]
         elif shape.shape_type in (MSO_SHAPE_TYPE.PICTURE, MSO_SHAPE_TYPE.LINKED_PICTURE):
             self._lacks["pictures"] = None
@@ -96,11 +103,11 @@ class _Reading:
         elif next(shape._element.iter(f"{DRAWING}graphicData"), None) is not None:
             self._lacks["diagrams"] = None
 
-    def _chart(self, chart: Any) -> Iterator[Item]:
+    def _chart(self, chart: Any, reason: HiddenReason | None) -> Iterator[Item]:
         """Yield the numbers that a chart draws, as a table; how it draws them is not read."""
         self._lacks["how charts are drawn"] = None
         if chart.has_title and chart.chart_title.has_text_frame and chart.chart_title.text_frame.text.strip():
-            yield Paragraph((Run(chart.chart_title.text_frame.text.strip(), bold=True),))
+            yield Paragraph((Run(chart.chart_title.text_frame.text.strip(), bold=True, hidden=reason),))
         for plot in chart.plots:
             series = list(plot.series)
             categories = [str(one) for one in plot.categories]
@@ -108,12 +115,29 @@ class _Reading:
                 self._lacks["charts"] = None
                 continue
             head = ("", *(str(one.name) for one in series))
-            values = [["" if value is None else f"{value:g}" for value in one.values] for one in series]
+            values = [["" if value is None else f"{value:.15g}" for value in one.values] for one in series]
             lines = [head] + [
                 (name, *(column[at] if at < len(column) else "" for column in values))
                 for at, name in enumerate(categories)
             ]
-            yield Table(tuple(tuple(Cell((Paragraph((Run(text),)),)) for text in line) for line in lines), heads=True)
+            yield Table(
+                tuple(tuple(Cell((Paragraph((Run(text, hidden=reason),)),)) for text in line) for line in lines),
+                heads=True,
+            )
+
+    def _ground_of(self, shape: "BaseShape", within: bool) -> Color | None:
+        """Return the colour behind a shape's letters; None where another shape, or a style, may fill it."""
+        filled = shape._element.find(f"{_P}style/{DRAWING}fillRef")
+        is_styled = filled is not None and filled.get("idx") != "0"
+        unknown = within or is_styled or any(_overlap(shape, other) for other in self._before(shape))
+        return self._colors.ground_of(shape._element.find(f"{_P}spPr"), None if unknown else self._colors.page)
+
+    def _before(self, shape: "BaseShape") -> Iterator["BaseShape"]:
+        """Yield the shapes that are drawn before one."""
+        for other in self._shapes:
+            if other.shape_id == shape.shape_id:
+                return
+            yield other
 
     def _is_outside(self, shape: "BaseShape") -> bool:
         """Return whether a shape is beside its slide, where no audience sees it."""
@@ -126,14 +150,22 @@ class _Reading:
     def _paragraphs(
         self, paragraphs: Iterable[Any], is_title: bool, reason: HiddenReason | None, ground: Color | None
     ) -> Iterator[Paragraph]:
+        counts = dict[int, int]()
         for paragraph in paragraphs:
             runs = tuple(self._runs(paragraph, reason, ground))
-            if any(run.text.strip() for run in runs):
-                properties = paragraph._p.find(f"{DRAWING}pPr")
-                is_plain = properties is not None and properties.find(f"{DRAWING}buNone") is not None
-                bullet = properties is not None and properties.find(f"{DRAWING}buChar") is not None
-                label = BULLET if (bullet or paragraph.level) and not is_plain and not is_title else ""
-                yield Paragraph(runs, int(is_title), label, paragraph.level)
+            if not any(run.text.strip() for run in runs):
+                continue
+            properties, level = paragraph._p.find(f"{DRAWING}pPr"), paragraph.level
+            kinds = {str(one.tag) for one in properties} if properties is not None else set[str]()
+            bulleted = (f"{DRAWING}buChar" in kinds or level) and f"{DRAWING}buNone" not in kinds
+            label = BULLET if bulleted and not is_title else ""
+            numbered = properties.find(f"{DRAWING}buAutoNum") if properties is not None else None
+            if numbered is not None:
+                counts[level] = counts.get(level, int(numbered.get("startAt") or 1) - 1) + 1
+                label = _numbered(counts[level], str(numbered.get("type")))
+            for other in [one for one in counts if one > level or (one == level and numbered is None)]:
+                del counts[other]
+            yield Paragraph(runs, int(is_title), label, level)
 
     def _runs(self, paragraph: Any, reason: HiddenReason | None, ground: Color | None) -> Iterator[Run]:
         """Yield the words of a paragraph, with fields (dates, numbers of slides) and line breaks."""
@@ -157,7 +189,7 @@ class _Reading:
                 continue  # it is one with the cell to its left
             paragraphs: tuple[Paragraph, ...] = ()
             if not cell.is_spanned:
-                ground = self._colors.ground_of(cell._tc.find(f"{DRAWING}tcPr"))
+                ground = self._colors.ground_of(cell._tc.find(f"{DRAWING}tcPr"), otherwise=None)
                 paragraphs = tuple(self._paragraphs(cell.text_frame.paragraphs, False, reason, ground))
             yield Cell(paragraphs, cell.span_width if cell.is_merge_origin else 1, goes_on=cell.is_spanned)
 
@@ -182,14 +214,18 @@ class _Colors:
                 self._page = self._color(told)
                 break
 
-    def ground_of(self, properties: Any) -> Color | None:
-        """Return the colour behind the letters of a shape or a cell; None where it is not known."""
+    def ground_of(self, properties: Any, otherwise: Color | None) -> Color | None:
+        """Return the colour behind the letters of a shape or a cell; ``otherwise``: where it has no fill of its own."""
         if properties is None:
-            return self._page
+            return otherwise
         if (solid := properties.find(f"{DRAWING}solidFill")) is not None:
             return self._color(solid)
         fills = ("gradFill", "blipFill", "pattFill", "grpFill")
-        return None if any(properties.find(f"{DRAWING}{fill}") is not None for fill in fills) else self._page
+        return None if any(properties.find(f"{DRAWING}{fill}") is not None for fill in fills) else otherwise
+
+    @property
+    def page(self) -> Color | None:
+        return self._page
 
     def reason(self, look: Any, ground: Color | None) -> HiddenReason | None:
         """Return why letters are not seen, by how they are filled; ``look``: a:rPr."""
@@ -208,6 +244,25 @@ class _Colors:
             return None
         value = str(fill[0].get("val") or "")
         return rgb(value) if fill[0].tag == f"{DRAWING}srgbClr" else self._named.get(value)
+
+
+def _numbered(count: int, kind: str) -> str:
+    """Return a number as PowerPoint writes it: arabicPeriod, alphaLcParenR, romanUcParenBoth, …"""
+    forms = {"alphaLc": "lowerLetter", "alphaUc": "upperLetter", "romanLc": "lowerRoman", "romanUc": "upperRoman"}
+    text = numeral(count, next((form for name, form in forms.items() if kind.startswith(name)), "decimal"))
+    if kind.endswith("ParenBoth"):
+        return f"({text})"
+    return f"{text})" if kind.endswith("ParenR") else f"{text}."
+
+
+def _overlap(one: "BaseShape", other: "BaseShape") -> bool:
+    """Return whether two shapes may share a place; one without a place of its own is where its layout has it."""
+    if other.is_placeholder and other.has_text_frame:
+        return False
+    sides = [(int(shape.left or 0), int(shape.top or 0), int(shape.width or 0), int(shape.height or 0))
+             for shape in (one, other)]  # fmt: skip
+    (left, top, width, height), (at, over, wide, high) = sides
+    return left < at + wide and at < left + width and top < over + high and over < top + height
 
 
 def _in_order(shapes: Iterable["BaseShape"], title: "BaseShape | None") -> list["BaseShape"]:

@@ -216,6 +216,7 @@ def _table(table: Table, styles: _Styles, pages: _Pages) -> Flowable:
         ]
         widths, heads = [_ADDRESS, *widths], heads + 1
         looks = [(name, *(_moved(place) for place in looks_at[:2]), *looks_at[2:]) for name, *looks_at in looks]
+        looks += [(f"{side}PADDING", (0, 0), (-1, -1), _PADDING) for side in ("LEFT", "RIGHT")]
     return LongTable(rows, colWidths=widths, style=TableStyle(looks), repeatRows=heads, splitInRow=1, spaceAfter=apart)
 
 

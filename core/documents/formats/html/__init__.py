@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pincite.core.documents.formats.content import Content, Item
+from pincite.core.documents.formats.content import Content, layout_for
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -18,6 +18,8 @@ ENDINGS = (".html", ".htm", ".xhtml", ".mhtml", ".mht")
 LABEL = "data-label"
 """Attribute with the number of a heading or a list's item, in pages that are made from another format."""
 _HEAD_BYTES = 1024
+_AS_BROWSERS = {"iso-8859-1": "cp1252", "latin1": "cp1252", "latin-1": "cp1252", "us-ascii": "utf-8", "ascii": "utf-8"}
+"""What is meant by names of encodings, as the Encoding Standard has it."""
 
 
 def is_one(path: Path, name: str) -> bool:
@@ -34,20 +36,26 @@ def save_as_pdf(path: Path, target: Path) -> None:
     typeset(page_content(source, "a web page", sheets), path.name, target)
 
 
-def page_content(
-    source: bytes | str, kind: str, sheets: Sequence[str] = (), before: Sequence[Item] = (), *, is_mail: bool = False
-) -> Content:
-    """Return the content of one page. ``sheets``: its style sheets in other files; ``before``: what precedes it."""
+def page_content(source: bytes | str, kind: str, sheets: Sequence[str] = (), *, is_mail: bool = False) -> Content:
+    """Return the content of one page; ``sheets``: its style sheets in other files."""
     from pincite.core.documents.formats.html.look import Looks
     from pincite.core.documents.formats.html.reading import Reading, parse, style_sheets
 
     root = parse(source)
     reading = Reading(Looks([*sheets, *style_sheets(root)]), is_mail)
-    items = (*before, *reading.items(root))
+    items = tuple(reading.items(root))
     titled = next(root.iter("title"), None)
     title = " ".join("".join(titled.itertext()).split()) if titled is not None else ""
     author, said = (next(filter(None, (_meta(root, name) for name in names)), "") for names in _FIELDS)
-    return Content(kind, items, lacks=tuple(reading.lacks), title=title, author=author, created=_date(said))
+    return Content(
+        kind,
+        items,
+        lacks=tuple(reading.lacks),
+        title=title,
+        author=author,
+        created=_date(said),
+        layout=layout_for(items),
+    )
 
 
 _FIELDS = (
@@ -76,7 +84,8 @@ def _source(data: bytes) -> tuple[bytes | str, list[str]]:
     if not data[:_HEAD_BYTES].lstrip().lower().startswith((b"from:", b"mime-version:", b"subject:", b"date:")):
         return data, []
     parts = list(email.message_from_bytes(data, policy=email.policy.default).walk())
-    sheets = [str(part.get_content()) for part in parts if part.get_content_type() == "text/css"]
+    styles = [source_of(part) for part in parts if part.get_content_type() == "text/css"]
+    sheets = [one if isinstance(one, str) else one.decode("utf-8", errors="replace") for one in styles]
     page = next(part for part in parts if part.get_content_type() in ("text/html", "application/xhtml+xml"))
     return source_of(page), sheets
 
@@ -86,6 +95,6 @@ def source_of(part: email.message.Message) -> bytes | str:
     data, charset = part.get_payload(decode=True), part.get_content_charset()
     assert isinstance(data, bytes)
     try:
-        return data.decode(charset or "ascii")
+        return data.decode(_AS_BROWSERS.get((charset or "ascii").casefold(), charset or "ascii"))
     except (UnicodeDecodeError, LookupError):
         return data

@@ -32,7 +32,13 @@ _AROUND = {"mfrac": "(", "msqrt": "√("}
 _EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _NOTES = frozenset("footnote endnote rearnote doc-footnote doc-endnote".split())
 _NUMERALS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
-_MAX_COLUMNS = 63
+_MARKERS = {
+    "lower-alpha": "lowerLetter", "lower-latin": "lowerLetter", "upper-alpha": "upperLetter",
+    "upper-latin": "upperLetter", "lower-roman": "lowerRoman", "upper-roman": "upperRoman",
+    "decimal-leading-zero": "decimalZero",
+}  # fmt: skip
+"""By ``list-style-type``."""
+_MAX_COLUMNS = 200
 _MAX_SPAN = 1000
 
 
@@ -46,7 +52,23 @@ def parse(source: bytes | str) -> Element:
         except UnicodeDecodeError:
             options["likely_encoding"] = "windows-1252"
     root: Element = tinyhtml5.parse(source, namespace_html_elements=False, **options)
+    _drop_comments(root)
     return root
+
+
+def _drop_comments(root: Element) -> None:
+    """Join what is before and behind a comment, which selectors would take together with it."""
+    for parent in list(root.iter()):
+        before: Element | None = None
+        for child in list(parent):
+            if isinstance(child.tag, str):
+                before = child
+                continue
+            if before is None:
+                parent.text = (parent.text or "") + (child.tail or "")
+            else:
+                before.tail = (before.tail or "") + (child.tail or "")
+            parent.remove(child)
 
 
 def style_sheets(root: Element) -> list[str]:
@@ -106,6 +128,9 @@ class Reading:
         elif tag in _NO_TEXT:
             return
         elif tag in _PICTURES:
+            for drawn in element.etree_element.iter() if tag == "svg" else ():
+                if drawn.tag.rpartition("}")[2] == "text":
+                    self._add(f" {''.join(drawn.itertext())} ", look)
             if look.displayed and not look.reason and not _is_tiny(element):
                 self.lacks[_PICTURES[tag]] = None
         elif not look.displayed and not kinds & _NOTES:
@@ -137,7 +162,9 @@ class Reading:
 
     def _list(self, element: cssselect2.ElementWrapper, look: Look, place: _Place) -> Iterator[Item]:
         attributes = element.etree_element.attrib
-        number = _whole(attributes.get("start"), 1)
+        items = sum(child.local_name == "li" for child in element.iter_children())
+        step = -1 if "reversed" in attributes else 1
+        number = _whole(attributes.get("start"), items if step < 0 else 1)
         for child in children(element):
             if isinstance(child, str):
                 self._add(child, look)
@@ -147,10 +174,11 @@ class Reading:
             label = child.etree_element.get(LABEL)
             if label is None and is_item and element.local_name == "ol":
                 number = _whole(child.etree_element.get("value"), number)
-                label = f"{numeral(number, _NUMERALS.get(attributes.get('type', '1'), 'decimal'))}."
-                number += 1
+                form = _NUMERALS.get(attributes.get("type", ""), "") or _MARKERS.get(inner.marker, "decimal")
+                label = f"{numeral(number, form)}." if inner.marker != "none" else ""
+                number += step
             elif label is None and is_item:
-                label = BULLET
+                label = BULLET if inner.marker != "none" else ""
             yield from self._paragraph(place)
             yield from self._element(
                 child, inner, _Place(label or "", place.depth + is_item, note=place.note, quotes=place.quotes)
@@ -203,6 +231,7 @@ class Reading:
         for cell in cells:
             yield from continued()
             if column >= _MAX_COLUMNS:
+                self.lacks[f"more than {_MAX_COLUMNS} columns of a table"] = None
                 return
             attributes = cell.etree_element.attrib
             columns = min(max(_whole(attributes.get("colspan"), 1), 1), _MAX_COLUMNS - column)
@@ -221,7 +250,12 @@ class Reading:
                 cells = [cell for cell, shown in self._children(child, inner) if cell.local_name in ("td", "th")]
                 if cells and inner.displayed:
                     yield is_head, cells, inner
-            elif child.local_name in ("thead", "tbody", "tfoot") and inner.displayed:
+                elif text := " ".join(_text(child).split()):
+                    self._runs.append(Run(text, hidden=HiddenReason.INVISIBLE))
+            elif child.local_name in ("thead", "tbody", "tfoot"):
+                if not inner.displayed:
+                    self._runs.append(Run(" ".join(_text(child).split()), hidden=HiddenReason.INVISIBLE))
+                    continue
                 yield from self._rows(child, inner, child.local_name == "thead")
 
     def _children(

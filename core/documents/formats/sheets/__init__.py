@@ -2,15 +2,28 @@
 
 import csv
 import io
+import re
 import zipfile
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
-from pincite.core.documents.formats.content import Cell, Content, Item, Layout, PageStart, Paragraph, Run, Table
-from pincite.core.documents.formats.contrast import Color, reason_by_color, rgb
+from pincite.core.documents.formats.content import (
+    MAX_WIDTH,
+    PER_SIGN,
+    Cell,
+    Content,
+    Item,
+    Layout,
+    PageStart,
+    Paragraph,
+    Run,
+    Table,
+)
+from pincite.core.documents.formats.contrast import MIN_POINTS, Color, reason_by_color, rgb
 from pincite.core.documents.formats.plain import decoded
 from pincite.core.domain.documents import HiddenReason
 from pincite.core.domain.errors import UnreadablePdfError
@@ -18,14 +31,20 @@ from pincite.core.domain.errors import UnreadablePdfError
 KIND = "a spreadsheet (.xlsx, .csv)"
 TEXTS = (".csv", ".tsv")
 ENDINGS = (".xlsx", ".xlsm", *TEXTS)
+_SEPARATOR = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
 _WORKBOOK = "xl/workbook.xml"
 _MAX_ROWS = 40
 """Rows on a page."""
-_MAX_CELLS = 2_000_000
-_MAX_COLUMNS = 200
+_MAX_CELLS = 500_000
+_MIN_SIDE = 1.0
+"""Points that a row must be high and a column wide."""
 _MARGIN, _LETTERS = 30.0, 10.0
-_PER_SIGN, _MAX_SIGNS, _WIDEST = 5.5, 60, 4000.0
-"""Points per character of a cell; characters that a column is wide at most; points that a page is wide at most."""
+_MAX_SIGNS = 60
+"""Characters that a column is wide at most."""
+
+
+class _OneColumn(csv.excel):
+    delimiter = "\x1f"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +54,8 @@ class _Shown:
     text: str
     hidden: HiddenReason | None = None
     is_text: bool = True
+    struck: str = ""
+    """A part of it that is struck out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +96,14 @@ def save_as_pdf(path: Path, target: Path) -> None:
 
 def _text(path: Path) -> Content:
     text = decoded(path.read_bytes(), path.name)
+    stated = _SEPARATOR.match(text)  # by Excel
+    text = text[stated.end() :] if stated else text
     try:
-        dialect: Any = csv.Sniffer().sniff(text[:20_000], delimiters=",;\t|")
+        dialect: Any = csv.Sniffer().sniff(text[:20_000], delimiters=stated[1] if stated else ",;\t|")
     except csv.Error:  # one column, or fields with several of them
         dialect = csv.excel
+    if not stated and len({line.count(dialect.delimiter) for line in text.splitlines()[:50] if '"' not in line}) > 2:
+        dialect = _OneColumn  # commas of its sentences
     rows = [
         _Row(number, tuple(_Shown(value.strip(), is_text=not _is_number(value)) for value in line))
         for number, line in enumerate(csv.reader(io.StringIO(text, newline=""), dialect), 1)
@@ -90,7 +115,7 @@ def _workbook(path: Path) -> Content:
     import openpyxl
 
     data = path.read_bytes()  # openpyxl minds how a file is called
-    book = openpyxl.load_workbook(io.BytesIO(data), data_only=True)
+    book = openpyxl.load_workbook(io.BytesIO(data), data_only=True, rich_text=True)
     formulas = openpyxl.load_workbook(io.BytesIO(data), read_only=True)
     lacks, sheets = list[str](), list[tuple[str, list[_Row], int]]()
     for sheet in book.worksheets:
@@ -113,38 +138,51 @@ def _rows(sheet: Any) -> Iterator[_Row]:
 
     hidden_columns = set[int]()
     for dimension in sheet.column_dimensions.values():
-        if dimension.hidden:
+        if dimension.hidden or (dimension.customWidth and dimension.width < _MIN_SIDE / PER_SIGN):
             hidden_columns |= set(range(dimension.min or 0, (dimension.max or 0) + 1))
     of_sheet = HiddenReason.SWITCHED if sheet.sheet_state != "visible" else None
-    for number, line in enumerate(sheet.iter_rows(max_col=min(sheet.max_column, _MAX_COLUMNS)), 1):
+    lines = defaultdict[int, dict[int, Any]](dict)
+    for (number, column), cell in sheet._cells.items():  # a sheet may be a million rows high and empty
+        if cell.value is not None or getattr(cell, "comment", None):
+            lines[number][column] = cell
+    for number, line in sorted(lines.items()):
         dimension = sheet.row_dimensions.get(number)
-        of_row = HiddenReason.SWITCHED if dimension is not None and dimension.hidden else None
-        cells = [
-            _cell(cell, of_sheet or of_row or (HiddenReason.SWITCHED if at in hidden_columns else None))
-            for at, cell in enumerate(line, 1)
-        ]
+        low = dimension is not None and dimension.height is not None and dimension.height < _MIN_SIDE
+        of_row = HiddenReason.SWITCHED if dimension is not None and (dimension.hidden or low) else None
+        cells = [_Shown("")] * max(line)
+        for column, cell in line.items():
+            away = HiddenReason.SWITCHED if column in hidden_columns else None
+            cells[column - 1] = _cell(cell, of_sheet or of_row or away)
         notes = [
-            f"Comment on {get_column_letter(at)}{number}: {' '.join(cell.comment.text.split())}"
-            for at, cell in enumerate(line, 1)
+            f"Comment on {get_column_letter(column)}{number}: {' '.join(cell.comment.text.split())}"
+            for column, cell in sorted(line.items())
             if getattr(cell, "comment", None)
         ]
-        while cells and not cells[-1].text:
-            cells.pop()
         yield _Row(number, (*cells, *(_Shown(note) for note in notes)))
 
 
 def _cell(cell: Any, hidden: HiddenReason | None) -> _Shown:
+    from openpyxl.cell.rich_text import CellRichText, TextBlock
+
     from pincite.core.documents.formats.sheets.numbers import shown
 
     if cell.value is None:
         return _Shown("")
-    text, is_text = shown(cell.value, cell.number_format), isinstance(cell.value, str)
-    if not text.strip() and str(cell.value).strip():
-        text, hidden = str(cell.value), hidden or HiddenReason.INVISIBLE
+    parts = list(cell.value) if isinstance(cell.value, CellRichText) else [cell.value]
+    struck = "".join(one.text for one in parts if isinstance(one, TextBlock) and one.font.strike)
+    if len(parts) > 1 or struck:
+        value = "".join(str(one) for one in parts if not (isinstance(one, TextBlock) and one.font.strike))
+    else:
+        value = parts[0]
+    text, is_text = shown(value, cell.number_format), isinstance(value, str)
+    if not text.strip() and str(value).strip():
+        text, hidden = str(value), hidden or HiddenReason.INVISIBLE
     if cell.font.strike:
         hidden = hidden or HiddenReason.STRUCK
+    if cell.font.sz is not None and cell.font.sz < MIN_POINTS:
+        hidden = hidden or HiddenReason.SMALL
     ground = _color(cell.fill.fgColor) if cell.fill.fill_type == "solid" else None if cell.fill.fill_type else _PAPER
-    return _Shown(text, hidden or reason_by_color(_color(cell.font.color), ground), is_text)
+    return _Shown(text, hidden or reason_by_color(_color(cell.font.color), ground), is_text, struck)
 
 
 _PAPER: Color = (255, 255, 255)
@@ -162,7 +200,7 @@ def _color(color: Any) -> Color | None:
 
 def _lacks_results(shown: Any, formulas: Any) -> bool:
     """Return whether a cell has a formula, but not what came of it when the file was last saved."""
-    for line in formulas.iter_rows(max_col=_MAX_COLUMNS):
+    for line in formulas.iter_rows():
         for cell in line:
             if cell.data_type == "f" and shown.cell(cell.row, cell.column).value is None:
                 return True
@@ -268,7 +306,8 @@ def _is_head(rows: Sequence[_Row]) -> bool:
 
 
 def _paragraphs(cell: _Shown) -> tuple[Paragraph, ...]:
-    return (Paragraph((_run(cell),)),) if cell.text.strip() else ()
+    struck = (Run(cell.struck, hidden=HiddenReason.STRUCK),) if cell.struck else ()
+    return (Paragraph((_run(cell), *struck)),) if cell.text.strip() or struck else ()
 
 
 def _run(cell: _Shown) -> Run:
@@ -282,8 +321,8 @@ def _layout(rows: Sequence[_Row]) -> Layout:
         for at, cell in enumerate(row.cells):
             longest = max(map(len, cell.text.split("\n")), default=0)
             widths[at] = max(widths.get(at, 3), min(longest, _MAX_SIGNS))
-    wanted = sum(signs * _PER_SIGN + 6 for signs in widths.values()) + 2 * _MARGIN + 40
-    width = min(max(wanted, 595.0), _WIDEST)
+    wanted = sum(signs * PER_SIGN + 6 for signs in widths.values()) + 2 * _MARGIN + 40
+    width = min(max(wanted, 595.0), MAX_WIDTH)
     return Layout(width, max(0.707 * width, 842.0), _MARGIN, _MARGIN, _MARGIN, _MARGIN, _LETTERS)
 
 
