@@ -45,7 +45,7 @@ GRACE_SECONDS = 10.0
 """Programs save by deleting a file and writing it again."""
 CLOSING_SECONDS = 5.0
 NOT_LOOKED_AT = -1
-"""Size that is stored for a file which is to be looked at again."""
+"""Stored size of a file that must be checked again."""
 _Stats: TypeAlias = dict[str, os.stat_result]
 
 
@@ -251,7 +251,7 @@ class Watching:
                 yield self._take_in(look, WatchedFile(look.folder.id, path, stat.st_size, stat.st_mtime_ns, digest))
 
     def _take_in(self, look: "_Look", row: WatchedFile) -> Changed:
-        """Add a file, in the place of what it held before."""
+        """Add a file; it replaces its earlier version."""
         folder, name, before = look.folder, PurePosixPath(row.path).name, look.known.get(row.path)
         there = {one.id: one.name for one in self._library.list()}
         old, begun = (before.document_id, before.adding) if before else ("", "")

@@ -87,7 +87,7 @@ def _name(url: object, kind: str) -> str:
 
 
 def _marked(content: bytes, charset: str | None) -> bytes:
-    """Return a text with the mark of UTF-8, if its encoding is only stated beside it."""
+    """Return a text with the mark of UTF-8, if its encoding is only in the reply's header."""
     if not charset or content.startswith((b"%PDF", b"PK", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
         return content
     try:

@@ -110,7 +110,7 @@ def take_in_one(app: Pincite, file: Locked, password: str | None = None) -> list
 
 
 def settle(app: Pincite, name: str, outcome: AddOutcome, collection_id: str) -> list[Document]:
-    """Put what was added into the collection, note what is to be said or asked of it, and return the documents."""
+    """Put what was added into the collection, note the messages and questions about it, and return the documents."""
     if collection_id:
         app.collections.add(collection_id, outcome.ids)
     if outcome.known:

@@ -29,7 +29,7 @@ class Format(Protocol):
         """Return whether the file is of this format; ``name`` is how it is called, ``path`` where it is."""
 
     def save_as_pdf(self, path: Path, target: Path) -> Sequence[Attachment] | None:
-        """Write its content as pages; the same file gives the same pages. Return what is to be added beside it.
+        """Write its content as pages; the same file gives the same pages. Return the files attached to it.
 
         It may raise any error about a file that it cannot read.
         """

@@ -1,4 +1,4 @@
-"""What a file says, in its order, whatever its format: paragraphs, tables, and where pages begin."""
+"""The content of a file, in its order, in whatever format: paragraphs, tables, and starts of pages."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -22,7 +22,7 @@ _OPF = "{http://www.idpf.org/2007/opf}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _PAGES = ("application/xhtml+xml", "text/html")
 _ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9]*;")
-"""Names that XML does not know by itself."""
+"""Entities that XML does not define."""
 _AMPERSAND = re.compile(rb"&(?![A-Za-z_][\w.-]*;|#\d+;|#x[0-9A-Fa-f]+;)")
 _MAX_BYTES = 2**28
 """Of all chapters together, unpacked."""
@@ -69,8 +69,8 @@ def _content(package: zipfile.ZipFile, name: str) -> Content:
             raise UnreadablePdfError(f"{name} holds more text than can be read.", hint="Split the book.")
         page = _page(source)
         _mark_pages(page, {place: label for (file, place), label in labels.items() if file == chapter})
-        beside = [_path(posixpath.dirname(chapter), one.get("href") or "") for one in page.iter("link")]
-        linked = [package.read(one).decode(errors="replace") for one in beside
+        sheets = [_path(posixpath.dirname(chapter), one.get("href") or "") for one in page.iter("link")]
+        linked = [package.read(one).decode(errors="replace") for one in sheets
                   if one.endswith(".css") and one in names]  # fmt: skip
         reading = Reading(Looks([*linked, *style_sheets(page)]))
         items += reading.items(page)

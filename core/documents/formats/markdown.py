@@ -1,4 +1,4 @@
-"""Markdown (.md): read as the page that it stands for."""
+"""Markdown (.md): rendered as HTML, and read like it."""
 
 from pathlib import Path
 

@@ -235,7 +235,7 @@ class _Document:
 
 
 def _declarations(properties: Any) -> dict[str, str]:
-    """Return the declarations of CSS that say the same as properties of a style."""
+    """Return the CSS declarations that correspond to the properties of a style."""
     found = {css: value for name, css in _CSS.items() if (value := properties.get(f"{_FO}{name}"))}
     if "background-color" in found and found["background-color"] == "transparent":
         del found["background-color"]

@@ -38,7 +38,7 @@ def save_as_pdf(path: Path, target: Path) -> None:
 
 
 def _upright(image: "Image.Image") -> "Image.Image":
-    """Return the picture as it is shown: turned as the camera says, and on white where it is transparent."""
+    """Return the picture as it is shown: turned as its EXIF data states, and on white where it is transparent."""
     from PIL import Image, ImageOps
 
     turned = ImageOps.exif_transpose(image)

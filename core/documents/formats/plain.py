@@ -14,7 +14,7 @@ _PAGE = "\f"
 _GAP = re.compile(r"\S {3,}\S|\t")
 """Between the columns of a table drawn with spaces."""
 _MIN_WIDTH = 45
-"""Characters of a line that is full; of lines that are all shorter each stands alone."""
+"""Characters of a line that is full; lines that are all shorter are not joined."""
 
 
 def is_one(path: Path, name: str) -> bool:

@@ -266,7 +266,7 @@ class _Reader:
             self._text(text)
 
     def _is_cut(self) -> bool:
-        """Return whether the bytes so far end within a letter of two bytes, whose second may be a plain sign."""
+        """Return whether the bytes so far end within a letter of two bytes; the second may be an ASCII character."""
         page = self._fonts.get(self._state.font, self._page)
         try:
             self._bytes.decode(page)
@@ -391,9 +391,9 @@ class _Reader:
         texts = [one for item in self._flow.items for one in _paragraphs_of(item)]
         runs = [run for paragraph in texts for run in (*paragraph.runs, Run(" "))][:-1]
         if kind == "annotation" and runs:
-            said = "".join(run.text for run in runs).replace("[", "(").replace("]", ")")
+            text = "".join(run.text for run in runs).replace("[", "(").replace("]", ")")
             by, self._by = f"by {self._by.strip()}" if self._by.strip() else "", ""
-            runs = [Run(f"{COMMENT}{by}: {said}]")]
+            runs = [Run(f"{COMMENT}{by}: {text}]")]
         elif runs and any(map(str.isalpha, "".join(run.text for run in runs))):
             runs = [Run(_NOTES[kind]), *runs] if _NOTES[kind] else runs
         else:

@@ -1,4 +1,4 @@
-"""PowerPoint presentations (.pptx): one page for each slide, called by its number, with what its notes say."""
+"""PowerPoint presentations (.pptx): one page for each slide, labelled with its number, with its notes."""
 
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -76,7 +76,7 @@ class _Reading:
     def _shape(
         self, shape: "BaseShape", is_title: bool, reason: HiddenReason | None, *, within: bool = False
     ) -> Iterator[Item]:
-        """``within``: it is in a group, whose shapes have places of their own."""
+        """``within``: it is in a group; shapes in groups have coordinates of their own."""
         from pptx.enum.shapes import MSO_SHAPE_TYPE
 
         properties = next(shape._element.iter("{*}cNvPr"), None)
@@ -140,7 +140,7 @@ class _Reading:
             yield other
 
     def _is_outside(self, shape: "BaseShape") -> bool:
-        """Return whether a shape is beside its slide, where no audience sees it."""
+        """Return whether a shape is outside its slide."""
         if shape.left is None or shape.top is None or shape.width is None or shape.height is None:
             return False
         width, height = self._size
@@ -210,8 +210,8 @@ class _Colors:
         for part in (slide, slide.slide_layout, master):
             if (background := part._element.find(f"{_P}cSld/{_P}bg")) is not None:
                 filled = background.find(f"{_P}bgPr")
-                told = filled.find(f"{DRAWING}solidFill") if filled is not None else background.find(f"{_P}bgRef")
-                self._page = self._color(told)
+                fill = filled.find(f"{DRAWING}solidFill") if filled is not None else background.find(f"{_P}bgRef")
+                self._page = self._color(fill)
                 break
 
     def ground_of(self, properties: Any, otherwise: Color | None) -> Color | None:

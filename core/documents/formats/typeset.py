@@ -1,4 +1,4 @@
-"""What a file says as the pages of a PDF: its headings, paragraphs, lists and tables, plainly set.
+"""The content of a file as the pages of a PDF: its headings, paragraphs, lists and tables, plainly set.
 
 A page begins where one of the file's own begins, with its label, where it has pages; else where one is full.
 """
@@ -58,7 +58,7 @@ _MAX_PER_WORD = 8.0
 """Letters' sizes that one word or figure can claim in a table that has no room; a longer one is broken."""
 _MIN_SIDE, _LINE = 200.0, 10.0
 _ADDRESS = 28.0
-"""Points beside a sheet for the numbers of its rows."""
+"""Points to the left of a sheet for the numbers of its rows."""
 _MAX_LACKING = 0.02
 """Of the letters of a file."""
 _LAST_SIGN = 0xFFFF

@@ -19,7 +19,7 @@ LABEL = "data-label"
 """Attribute with the number of a heading or a list's item, in pages that are made from another format."""
 _HEAD_BYTES = 1024
 _AS_BROWSERS = {"iso-8859-1": "cp1252", "latin1": "cp1252", "latin-1": "cp1252", "us-ascii": "utf-8", "ascii": "utf-8"}
-"""What is meant by names of encodings, as the Encoding Standard has it."""
+"""The encodings that browsers use for these names (WHATWG Encoding Standard)."""
 
 
 def is_one(path: Path, name: str) -> bool:
@@ -46,14 +46,14 @@ def page_content(source: bytes | str, kind: str, sheets: Sequence[str] = (), *, 
     items = tuple(reading.items(root))
     titled = next(root.iter("title"), None)
     title = " ".join("".join(titled.itertext()).split()) if titled is not None else ""
-    author, said = (next(filter(None, (_meta(root, name) for name in names)), "") for names in _FIELDS)
+    author, date = (next(filter(None, (_meta(root, name) for name in names)), "") for names in _FIELDS)
     return Content(
         kind,
         items,
         lacks=tuple(reading.lacks),
         title=title,
         author=author,
-        created=_date(said),
+        created=_date(date),
         layout=layout_for(items),
     )
 
@@ -72,9 +72,9 @@ def _meta(root: "Element", name: str) -> str:
     return ""
 
 
-def _date(said: str) -> datetime | None:
+def _date(text: str) -> datetime | None:
     try:
-        return datetime.fromisoformat(said)
+        return datetime.fromisoformat(text)
     except ValueError:
         return None
 
@@ -91,7 +91,7 @@ def _source(data: bytes) -> tuple[bytes | str, list[str]]:
 
 
 def source_of(part: email.message.Message) -> bytes | str:
-    """Return the text of a part of an e-mail; as bytes where only the text tells its encoding."""
+    """Return the text of a part of an e-mail; as bytes if its encoding is only in the text."""
     data, charset = part.get_payload(decode=True), part.get_content_charset()
     assert isinstance(data, bytes)
     try:

@@ -170,7 +170,7 @@ _FEATURES = {("prefers-color-scheme", "light"), ("orientation", "landscape"), ("
 
 
 def _resolved(tokens: Sequence[Any], variables: Declarations, depth: int = 0) -> Iterator[Any]:
-    """Yield the tokens with variables replaced by what they stand for."""
+    """Yield the tokens with variables replaced by their values."""
     for token in tokens:
         if token.type != "function" or token.lower_name != "var" or depth > _MAX_DEPTH:
             yield token

@@ -27,7 +27,7 @@ _PICTURES = {
 _NO_TEXT = frozenset(
     "head script style noscript noframes noembed datalist title param rp source track area link meta base".split()
 )
-"""Elements whose content is not the text of the page at all."""
+"""Elements that contain no text of the page."""
 _AROUND = {"mfrac": "(", "msqrt": "√("}
 _EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _NOTES = frozenset("footnote endnote rearnote doc-footnote doc-endnote".split())
@@ -102,7 +102,7 @@ class Reading:
     _runs: list[Run] = field(default_factory=list)
 
     def items(self, root: Element) -> Iterator[Item]:
-        """Yield what a page says."""
+        """Yield the content of a page."""
         wrapped = cssselect2.ElementWrapper.from_html_root(root)
         look = self.looks.of(wrapped, Look())
         for child in wrapped.iter_children():
@@ -186,11 +186,11 @@ class Reading:
         yield from self._paragraph(place)
 
     def _paragraph(self, place: _Place) -> Iterator[Paragraph]:
-        """End the paragraph that is open, if it says anything."""
+        """End the open paragraph, if it has text."""
         runs, self._runs = tuple(_trimmed(self._runs)), []
         if any(run.text.strip() for run in runs):
-            says = any(run.text.strip() and not run.hidden for run in runs)
-            label, place.label = (place.label, "") if says else ("", place.label)
+            is_seen = any(run.text.strip() and not run.hidden for run in runs)
+            label, place.label = (place.label, "") if is_seen else ("", place.label)
             label = f"{'>' * place.quotes} {label}".strip()
             yield Paragraph(runs, place.level, label, max(place.depth - 1, 0), place.note)
 
@@ -303,10 +303,10 @@ def _inner(element: cssselect2.ElementWrapper) -> Iterator[cssselect2.ElementWra
 
 
 def _kinds(element: cssselect2.ElementWrapper) -> set[str]:
-    """Return what an element is said to be, by its role and by EPUB's types."""
+    """Return the kinds of an element, by its role and by EPUB's types."""
     attributes = element.etree_element.attrib
-    said = (attributes.get("role"), attributes.get(_EPUB_TYPE), attributes.get("epub:type"))
-    return {kind for one in said if one for kind in one.split()}
+    kinds = (attributes.get("role"), attributes.get(_EPUB_TYPE), attributes.get("epub:type"))
+    return {kind for one in kinds if one for kind in one.split()}
 
 
 def _text(element: cssselect2.ElementWrapper) -> str:

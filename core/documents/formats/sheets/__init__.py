@@ -74,8 +74,8 @@ class _Row:
         return reasons[0] if all(reasons) else None
 
     @property
-    def stands_alone(self) -> bool:
-        """Return whether it says something above a table: only its first cell does."""
+    def is_title(self) -> bool:
+        """Return whether only its first cell has text, as a title above a table."""
         return self.filled == 1 and len(self.cells) == 1
 
 
@@ -208,7 +208,7 @@ def _lacks_results(shown: Any, formulas: Any) -> bool:
 
 
 def _head_rows(sheet: Any) -> int:
-    """Return the number of the row with the heads of the columns, where the file tells: as frozen or by a table."""
+    """Return the number of the row with the heads of the columns, as the file states it: by a frozen pane, a filter or a table."""
     tables = [table.ref for table in sheet.tables.values() if table.headerRowCount]
     filtered = sheet.auto_filter.ref
     for reference in [*tables, *([filtered] if filtered else [])]:
@@ -255,7 +255,7 @@ def _label(name: str, rows: Sequence[_Row]) -> str:
 
 
 def _tables(rows: Sequence[_Row], head: int) -> Iterator[Item]:
-    """Yield the tables of a page, which empty rows part, and as paragraphs what stands alone above them."""
+    """Yield the tables of a page, which empty rows part, and the titles above them as paragraphs."""
     from openpyxl.utils import get_column_letter
 
     for row in rows:
@@ -263,13 +263,13 @@ def _tables(rows: Sequence[_Row], head: int) -> Iterator[Item]:
             yield Paragraph((Run("\t".join(cell.text for cell in row.cells), hidden=row.hidden),))
     for found in _groups(rows, head):
         group = [row for row in found if not row.hidden]
-        lines = list(dropwhile(lambda row: row.stands_alone and row.number != head, group))
+        lines = list(dropwhile(lambda row: row.is_title and row.number != head, group))
         for row in group[: len(group) - len(lines)]:
             yield Paragraph((_run(row.cells[0]),))
         if lines:
             width = max(at for row in lines for at, cell in enumerate(row.cells, 1) if cell.text and not cell.hidden)
             beyond = [cell for row in lines for cell in row.cells[width:] if cell.text]
-            yield from (Paragraph((_run(cell),)) for cell in beyond)  # none of them is seen
+            yield from (Paragraph((_run(cell),)) for cell in beyond)  # all of them are hidden
             filled = [(*row.cells[:width], *[_Shown("")] * (width - len(row.cells))) for row in lines]
             made = tuple(tuple(Cell(_paragraphs(cell)) for cell in cells) for cells in filled)
             letters = tuple(get_column_letter(at) for at in range(1, width + 1))
@@ -292,7 +292,7 @@ def _groups(rows: Sequence[_Row], head: int) -> Iterator[list[_Row]]:
 
 def _guessed_head(rows: Sequence[_Row]) -> int:
     """Return the number of the row that names the columns of the first table; 0 if there is none."""
-    below = dropwhile(lambda row: row.hidden or row.stands_alone, rows)
+    below = dropwhile(lambda row: row.hidden or row.is_title, rows)
     first = [row for row in next(_groups(list(below), 0), []) if not row.hidden]
     return first[0].number if len(first) > 1 and _is_head(first) else 0
 

@@ -23,7 +23,7 @@ _POWER = re.compile(r"([#0?.,]+)E([+-])(0+)", re.IGNORECASE)
 _FRACTION = re.compile(r"([#0?]*)(\s*)([#0?]+)/([#0?\d]+)")
 _DIGITS = re.compile(r"[#0?][#0?,.]*|\.[#0?]+")
 _PLACE = 0xE000
-"""Where signs begin that stand for literal text while the digits are set."""
+"""First of the characters that replace literal text while the digits are set."""
 _GENERAL_DIGITS = 11
 """What a cell without a format shows at most."""
 
@@ -77,8 +77,8 @@ def _section_of(value: Decimal, sections: list[str]) -> tuple[str, bool]:
     """Return the section for a value, and whether it is shown with a minus."""
     if any(_CONDITION.match(section) for section in sections):
         for section in sections:
-            told = _CONDITION.match(section)
-            if told is None or _COMPARED[told[1]](value, Decimal(told[2])):
+            condition = _CONDITION.match(section)
+            if condition is None or _COMPARED[condition[1]](value, Decimal(condition[2])):
                 return section, value < 0
     is_other = (value < 0 and len(sections) > 1) or (value == 0 and len(sections) > 2)
     return sections[(2 if value == 0 else 1) if is_other else 0], value < 0 and not is_other
