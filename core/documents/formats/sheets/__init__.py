@@ -208,7 +208,7 @@ def _lacks_results(shown: Any, formulas: Any) -> bool:
 
 
 def _head_rows(sheet: Any) -> int:
-    """Return the number of the row with the heads of the columns, if the file states it: frozen, filtered or a table."""
+    """Return the number of the row with the heads of the columns, if the file states it (frozen, filtered, a table)."""
     tables = [table.ref for table in sheet.tables.values() if table.headerRowCount]
     filtered = sheet.auto_filter.ref
     for reference in [*tables, *([filtered] if filtered else [])]:
