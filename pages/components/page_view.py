@@ -194,7 +194,8 @@ def draw_pager(app: Pincite, document: Document, shown: ShownPage, slot: str) ->
     """Draw "‹ Page 3 of 20 ›" in the row at hand."""
     receipts = app.library.receipts(document.id)
     label = next((receipt.page_label for receipt in receipts if receipt.page_index == shown.page_index), "")
-    printed = "" if label in ("", str(shown.page_index + 1)) else f", printed as “{escape(label)}”"
+    named = f", {escape(label)}" if ":" in label else f", printed as “{escape(label)}”"  # cells of a sheet
+    printed = "" if label in ("", str(shown.page_index + 1)) else named
     _turn_button(shown, document, slot, -1)
     here = f"Page {shown.page_index + 1} of {document.page_count}{printed}"
     with st.popover(here, type="tertiary", key=f"{slot}_pages", on_change="rerun", help="Other pages") as pages:
