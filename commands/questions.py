@@ -268,9 +268,9 @@ def export(file: Path, title: str | None, reviewed: bool, style: str | None, nam
     FILE must not exist yet; its extension sets the format. `pincite verify FILE` checks a binder or JSON file.
     """
     from pincite.core.domain.turns import ReviewDecision
-    from pincite.core.services.exports import ExportForm
+    from pincite.core.services.exports import export_forms
 
-    endings = [".pdf"] if name else list(ExportForm)
+    endings = [".pdf"] if name else list(export_forms())
     if file.suffix.lower() not in endings:
         return complain(f"{file} must end in {' or '.join(endings)}. Choose another name.")
     if file.exists():
@@ -292,7 +292,7 @@ def export(file: Path, title: str | None, reviewed: bool, style: str | None, nam
                 kept = (one for one in versions if one.review and one.review.decision is not ReviewDecision.REJECTED)
                 newest = {turn.place: turn for turn in kept}
                 turns = [newest[place] for place in sorted(newest)]
-            content = pincite.exports.of(turns, ExportForm(file.suffix.lower()), style or "")
+            content = pincite.exports.of(turns, file.suffix.lower(), style or "")
     file.write_bytes(content)
     tell(f"{file}: {len(content) / 1024:,.0f} KiB.")
     return ANSWERED

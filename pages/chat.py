@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.typing import ChatInputValue
 
-from pincite.core.domain.documents import ENDINGS, Collection, Document, DocumentStatus, MetadataSource
+from pincite.core.domain.documents import Collection, Document, DocumentStatus, MetadataSource, all_endings
 from pincite.core.domain.search import Mode
 from pincite.core.domain.settings import PACKAGE_ROOT, variable_of
 from pincite.core.domain.turns import Session, Turn
@@ -225,7 +225,7 @@ def draw_input(
         draw_notes_button(app, session)
     value = st.chat_input(
         "Ask a question, or @name a document",
-        key="chat_input", accept_file="multiple", file_type=[*ENDINGS],
+        key="chat_input", accept_file="multiple", file_type=[*all_endings()],
         max_upload_size=app.settings.current.max_file_mib,
     )  # fmt: skip
     if isinstance(value, ChatInputValue):

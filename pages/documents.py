@@ -7,13 +7,13 @@ import streamlit as st
 
 from pincite.core.domain.documents import (
     AMENDS,
-    ENDINGS,
     REPLACES,
     Collection,
     Document,
     DocumentStatus,
     MetadataField,
     MetadataSource,
+    all_endings,
 )
 from pincite.core.domain.errors import UnknownDocumentError
 from pincite.core.domain.turns import TurnFilter
@@ -93,7 +93,7 @@ def draw_uploader(app: Pincite, collection: Collection | None) -> None:
     largest = app.settings.current.max_file_mib
     files = st.file_uploader(
         "Drop files here, or choose them: PDF, Word, Excel, PowerPoint, OpenDocument, e-mail, web page, e-book, text, "
-        f"picture (up to {largest:,} MB each)", type=[*ENDINGS],
+        f"picture (up to {largest:,} MB each)", type=[*all_endings()],
         accept_multiple_files=True, key=f"upload_{batch}", max_upload_size=largest,
     )  # fmt: skip
     if files:

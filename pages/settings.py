@@ -90,7 +90,9 @@ def draw_answers(app: Pincite) -> None:
                 "`ollama pull qwen3:4b` or pull another model.", icon=":material/info:")  # fmt: skip
     with st.form("answers"):
         names = list(dict.fromkeys([*app.engines.names, settings.engine]))
-        chosen = draw_setting(settings, "engine", few=names, format_func=lambda name: ENGINES.get(name, name))
+        chosen = draw_setting(
+            settings, "engine", few=names, format_func=lambda name: ENGINES.get(name) or app.engines.label(name)
+        )
         model = draw_model(app, "ollama")
         host = draw_setting(settings, "ollama_host", placeholder="http://127.0.0.1:11434")
         style = draw_setting(settings, "citation_style", few=list(STYLES), format_func=STYLES.__getitem__)

@@ -44,6 +44,7 @@ WORKERS = {
     "pincite.core.services.watching",
     "pincite.web.gate",
     "pincite.web.mcp_servers",
+    "pincite.core.domain.plugins",
 }
 HEAVY = ("streamlit", "chromadb", "langgraph", "onnxruntime", "numpy", "pypdfium2", "pydantic")
 

@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from pincite.core.domain.keys import Key, in_words
+from pincite.core.domain.plugins import Group, added
 
 ENDINGS = (
     ".pdf", ".docx", ".odt", ".fodt", ".rtf", ".pptx", ".xlsx", ".xlsm", ".csv", ".tsv", ".epub", ".html", ".htm",
@@ -279,9 +280,15 @@ CONTRACT = "contract"
 """A type of document."""
 
 
+def all_endings() -> tuple[str, ...]:
+    """Return the file name endings that can be added, with those of formats of other packages."""
+    others = (ending for one in added(Group.FORMATS).values() for ending in one.ENDINGS)
+    return tuple(dict.fromkeys((*ENDINGS, *others)))
+
+
 def bare_name(name: str) -> str:
     """Return the name of a document without the ending of its format."""
-    return next((name[: -len(ending)] for ending in ENDINGS if name.casefold().endswith(ending)), name)
+    return next((name[: -len(ending)] for ending in all_endings() if name.casefold().endswith(ending)), name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,14 @@ MAX_PASSES = 3
 _FONT, _FONT_ENCODING = b"/PinciteStrip", "cp1252"
 
 
+ENDING, LABEL = ".pdf", "Export with the cited pages (PDF)"
+
+
+def write(manifest: Manifest, exhibits: Exhibits) -> bytes:
+    """Return the binder as a PDF."""
+    return bind(manifest, exhibits)
+
+
 def bind(manifest: Manifest, exhibits: Exhibits) -> bytes:
     """Return the binder as a PDF; ``exhibits`` has each page that a citation of the answers names."""
     manifest = bound(manifest, {})

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from pincite.core import __version__
 from pincite.core.domain.answers import AnswerPart, Citation, Form
@@ -122,6 +122,21 @@ class Manifest:
     style: str
     answers: tuple[ToldAnswer, ...]
     format: str = field(default=FORMAT)
+
+
+class Export(Protocol):
+    """A form of export; registered as an entry point of the group ``pincite.exports``."""
+
+    @property
+    def ENDING(self) -> str:
+        """Ending of its files, such as ".pdf"."""
+
+    @property
+    def LABEL(self) -> str:
+        """Its line in the menu of a session, such as "Export for programs (JSON)"."""
+
+    def write(self, manifest: Manifest, exhibits: Exhibits) -> bytes:
+        """Return the file; ``exhibits`` has each page that a citation of the answers names."""
 
 
 def manifest_of(turns: Sequence[Turn], exhibits: Exhibits, style: str) -> Manifest:

@@ -66,6 +66,14 @@ class _Footnotes:
         return element
 
 
+ENDING, LABEL = ".docx", "Export for Word, with footnotes"
+
+
+def write(manifest: Manifest, exhibits: Exhibits) -> bytes:
+    """Return the answers as a Word document."""
+    return as_word(manifest)
+
+
 def as_word(manifest: Manifest) -> bytes:
     document = docx.Document()
     page = document.sections[0]

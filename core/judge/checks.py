@@ -5,10 +5,11 @@ add up to a verdict for `judge`.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from pincite.core.domain.plugins import Group, plugins
 from pincite.core.judge.restated import changes
 from pincite.core.judge.sources import MAX_COMPARED, Sentence, Sources
 from pincite.core.questions.wording import in_another_language
@@ -32,6 +33,8 @@ class FindingKind(StrEnum):
     """Only the end of the sentence that it repeats is left out."""
     SIGN = "sign"
     """A figure without the minus that it has in a table."""
+    REPORTED = "reported"
+    """A finding of a check that another package offers."""
     CONTRADICTED = "otherwise"
     """A figure of another thing."""
     OTHER_CELL = "other_cell"
@@ -60,22 +63,18 @@ class Finding:
     detail: str
 
 
+Check = Callable[[str, Sources], Iterable[Finding]]
+"""Compares a bare claim with its evidence; registered as an entry point of the group ``pincite.checks``."""
+
+
 def check_claim(claim: str, evidence: Sources) -> tuple[Finding, ...]:
     """Return all findings on a bare claim against the evidence it rests on."""
-    ranked = evidence.ranked(frozenset(content_terms(claim)))
-    return tuple(
-        dict.fromkeys(
-            [
-                *_number_findings(claim, evidence, ranked),
-                *_name_findings(claim, evidence),
-                *_quoted_term_findings(claim, evidence),
-                *_changed_findings(claim, ranked),
-            ]
-        )
-    )
+    checks: Iterable[Check] = plugins(Group.CHECKS).values()
+    return tuple(dict.fromkeys(finding for check in checks for finding in check(claim, evidence)))
 
 
-def _name_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
+def check_names(claim: str, evidence: Sources) -> Iterator[Finding]:
+    """Yield the names in a claim that are not in the evidence."""
     for match in _NAME.finditer(claim):
         parts = [part for part in re.findall(r"\b[A-Z][\w’'&]*", match.group()) if len(part) > 1]
         abbreviated = len(parts) > 1 and "".join(part[0] for part in parts) in evidence.acronyms
@@ -93,7 +92,8 @@ def _opens_sentence(text: str, position: int) -> bool:
     return not bare or "\n" in space or bare[-1] in '\n"“(|' or (bool(space) and bare[-1] in ".!?:;")
 
 
-def _quoted_term_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
+def check_quotations(claim: str, evidence: Sources) -> Iterator[Finding]:
+    """Yield the terms in quotation marks that are not in the evidence."""
     for match in _QUOTED.finditer(claim):
         quoted = next(group for group in match.groups() if group)
         bare = re.sub(r"^(?:The|A|An)\s", "", quoted.rstrip(",.;"))
@@ -103,8 +103,9 @@ def _quoted_term_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
         yield Finding(FindingKind.NAME_MISSING, f"“{quoted}” is not in the evidence word for word")
 
 
-def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Sentence]]) -> Iterator[Finding]:
-    claimed = quantities(claim)
+def check_figures(claim: str, evidence: Sources) -> Iterator[Finding]:
+    """Yield the figures and dates in a claim that the evidence does not have, or has for something else."""
+    claimed, ranked = quantities(claim), evidence.ranked(frozenset(content_terms(claim)))
     if len(claimed) > MAX_FIGURES:
         yield Finding(FindingKind.FIGURE_MISSING, f"it holds {len(claimed):,} figures, too many to check")
         return
@@ -193,8 +194,9 @@ def _counts_other(quantity: Quantity, holders: list[Sentence], evidence: Sources
     return next((figure.text.strip() for figure in of_it), "")
 
 
-def _changed_findings(claim: str, ranked: list[tuple[float, Sentence]]) -> Iterator[Finding]:
-    """Find what replaces the words of the sentence that the claim nearly repeats."""
+def check_wording(claim: str, evidence: Sources) -> Iterator[Finding]:
+    """Yield what replaces the words of the sentence that the claim nearly repeats."""
+    ranked = evidence.ranked(frozenset(content_terms(claim)))
     found = [changed for _, sentence in ranked[:MAX_COMPARED] if (changed := changes(claim, sentence.text)) is not None]
     for change in min(found, key=len, default=()):
         kind = FindingKind.CUT_OFF if change.cut_off else FindingKind.REWORDED

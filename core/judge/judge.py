@@ -260,6 +260,7 @@ _COMPUTED = (
     (FindingKind.CONTRADICTED, ClaimStatus.CONTRADICTED),
     (FindingKind.FIGURE_DIFFERS, ClaimStatus.CONTRADICTED),
     (FindingKind.FIGURE_MISSING, ClaimStatus.UNSUPPORTED),
+    (FindingKind.REPORTED, ClaimStatus.UNSUPPORTED),
 )
 
 

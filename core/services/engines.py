@@ -11,7 +11,7 @@ from pincite.core.domain.settings import Settings
 from pincite.core.models.client import stoppable
 from pincite.core.models.keys import keep_key
 from pincite.core.models.openai_server import address_of
-from pincite.core.services.registry import AUTO, CHAT, QUOTING, EngineState, look_for_engines
+from pincite.core.services.registry import AUTO, QUOTING, EngineState, chat_providers, look_for_engines
 from pincite.core.services.settings import SettingsInForce
 
 HOLD_SECONDS = 10.0
@@ -23,9 +23,6 @@ WARM_SECONDS = 900.0
 
 
 class Engines:
-    names = (AUTO, *CHAT, QUOTING)
-    """What the setting ``engine`` can be, without the names of models."""
-
     def __init__(self, settings: SettingsInForce) -> None:
         self._settings = settings
         self._lock = threading.Lock()
@@ -35,6 +32,16 @@ class Engines:
         self._warmed: tuple[str, str, float] = ("", "", 0.0)
         """Provider, model, and when it was to be loaded."""
         self._closing = threading.Event()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the setting ``engine`` can be, without the names of models."""
+        return (AUTO, *chat_providers(), QUOTING)
+
+    def label(self, name: str) -> str:
+        """Return what people call a provider; its name if it is none."""
+        provider = chat_providers().get(name)
+        return provider.label if provider else name
 
     def state(self) -> EngineState:
         """Return the current and possible engines; a thread asks the server every few seconds, and callers do not wait.
@@ -57,14 +64,14 @@ class Engines:
     def warm(self) -> None:
         """Have the model that would answer loaded while a person still thinks; nobody waits for it."""
         state, settings = self.state(), self._settings.current
-        if state.name not in CHAT or not state.model:
+        if state.name not in chat_providers() or not state.model:
             return
         with self._lock:
             provider, model, at = self._warmed
             if (provider, model) == (state.name, state.model) and time.monotonic() - at < WARM_SECONDS:
                 return
             self._warmed = state.name, state.model, time.monotonic()
-        load = partial(CHAT[state.name].warm, settings, state.model)
+        load = partial(chat_providers()[state.name].warm, settings, state.model)
         threading.Thread(target=self._unless_closing, args=(load,), name="warm", daemon=True).start()
 
     def allow(self, address: str) -> None:

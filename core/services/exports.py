@@ -1,15 +1,15 @@
 """Answers that are carried away: as an evidence binder, a Word document or JSON, and marked in a copy of their PDF."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from pincite.core.domain.documents import Document, PageKey
 from pincite.core.domain.errors import DocumentError, PinciteError, TurnError
+from pincite.core.domain.plugins import Group, plugins
 from pincite.core.domain.turns import Turn, TurnFilter, TurnStatus
-from pincite.core.export.binder import bind
-from pincite.core.export.manifest import Exhibit, as_json, manifest_of
+from pincite.core.export.manifest import Exhibit, Export, manifest_of
 from pincite.core.export.marks import marked_copy
 from pincite.core.services.reviews import Verdicts
 from pincite.core.services.settings import SettingsInForce
@@ -23,18 +23,24 @@ MAX_TURNS = 10_000
 
 
 class ExportForm(StrEnum):
-    """By the ending of its file."""
+    """Endings of the forms that Pincite comes with."""
 
     BINDER = ".pdf"
     WORD = ".docx"
     JSON = ".json"
 
 
+def export_forms() -> dict[str, Export]:
+    """Return all forms by the ending of their files."""
+    found: Iterable[Export] = plugins(Group.EXPORTS).values()
+    return {one.ENDING: one for one in found}
+
+
 class Exports:
     def __init__(self, settings: SettingsInForce, library: "Library", turns: "Turns", verdicts: Verdicts) -> None:
         self._settings, self._library, self._turns, self._verdicts = settings, library, turns, verdicts
 
-    def of(self, turns: Sequence[Turn], form: ExportForm = ExportForm.BINDER, style: str = "") -> bytes:
+    def of(self, turns: Sequence[Turn], form: str = ExportForm.BINDER, style: str = "") -> bytes:
         """``style``: of the citations; empty: as the settings have it. Raises TurnError where no answer is finished."""
         chosen = [self._as_reported(turn) for turn in turns if turn.status in FINISHED and turn.final_parts]
         if not chosen:
@@ -42,25 +48,17 @@ class Exports:
         names = {place.page: place.document_name for turn in chosen for place in turn.final_citations}
         exhibits = {key: self._exhibit(key, name) for key, name in names.items()}
         manifest = manifest_of(chosen, exhibits, style or self._settings.current.citation_style)
-        match form:
-            case ExportForm.BINDER:
-                return bind(manifest, exhibits)
-            case ExportForm.WORD:
-                from pincite.core.export.word import as_word
-
-                return as_word(manifest)
-            case ExportForm.JSON:
-                return as_json(manifest).encode()
+        return export_forms()[form].write(manifest, exhibits)
 
     def _as_reported(self, turn: Turn) -> Turn:
         """Return the turn with the current verdict of the answer that is shown."""
         current = self._verdicts.as_current(turn)
         return replace(current, verdict=self._verdicts.of_review(turn)) if turn.review else current
 
-    def of_turn(self, turn_id: str, form: ExportForm = ExportForm.BINDER) -> bytes:
+    def of_turn(self, turn_id: str, form: str = ExportForm.BINDER) -> bytes:
         return self.of([self._turns.get(turn_id)], form)
 
-    def of_session(self, session_id: str, form: ExportForm = ExportForm.BINDER) -> bytes:
+    def of_session(self, session_id: str, form: str = ExportForm.BINDER) -> bytes:
         return self.of(self._turns.conversation(session_id), form)
 
     def marked(self, document: Document) -> bytes:

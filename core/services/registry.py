@@ -1,4 +1,4 @@
-"""Every provider of models, and the choice among them. A provider is one module and one line here.
+"""Every provider of models, and the choice among them. A provider is a class, registered as an entry point.
 
 A model is named ``provider:model``, or by its provider alone where that has one model or is to choose.
 """
@@ -9,15 +9,15 @@ from typing import Protocol
 
 from pincite.core.answers.quoting import Quoting
 from pincite.core.domain.errors import ModelUnavailableError, SettingsError
+from pincite.core.domain.plugins import Group, plugins
 from pincite.core.domain.ports import ChatModel, Embedder, Reranker
 from pincite.core.domain.settings import Settings, is_this_machine
 from pincite.core.models.e5 import E5Embedder
 from pincite.core.models.embed import sends_to
 from pincite.core.models.flash import FlashReranker, is_cached
 from pincite.core.models.minilm import MiniLmEmbedder
-from pincite.core.models.ollama import OllamaProvider
 from pincite.core.models.ollama_embedder import OllamaEmbedder
-from pincite.core.models.openai_server import OpenAiEmbedder, OpenAiProvider
+from pincite.core.models.openai_server import OpenAiEmbedder
 from pincite.core.models.rerank import BuiltInReranker
 
 AUTO, QUOTING = "auto", "quoting"
@@ -51,8 +51,6 @@ class ChatProvider(Protocol):
         """Load the model before it is asked, if the server loads models on demand; the turn reports errors."""
 
 
-CHAT: dict[str, ChatProvider] = {"ollama": OllamaProvider(), "openai": OpenAiProvider()}
-"""In the order in which ``auto`` asks them."""
 EMBEDDERS: dict[str, Callable[[Settings, str], Embedder]] = {
     "minilm": MiniLmEmbedder.open,
     "e5": E5Embedder.open,
@@ -60,6 +58,11 @@ EMBEDDERS: dict[str, Callable[[Settings, str], Embedder]] = {
     "openai": OpenAiEmbedder.open,
 }
 """Made of the settings and the model's name; SettingsError where it has none such."""
+
+
+def chat_providers() -> Mapping[str, ChatProvider]:
+    """Return the providers, in the order in which ``auto`` asks them."""
+    return plugins(Group.PROVIDERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ def look_for_engines(settings: Settings) -> EngineState:
         found = _first(settings.but(engine=AUTO))
         return replace(found, name=QUOTING, model="", message=QUOTING_IS_CHOSEN, hint="") if found.models else found
     found = _first(settings)
-    return replace(found, name=wanted) if wanted in CHAT and not found.models else found
+    return replace(found, name=wanted) if wanted in chat_providers() and not found.models else found
 
 
 def choose_engine(settings: Settings, asked: str | None = None) -> ChatModel:
@@ -100,7 +103,7 @@ def choose_engine(settings: Settings, asked: str | None = None) -> ChatModel:
     if settings.engine != QUOTING:
         found = _first(settings)
         if found.model:
-            return CHAT[found.name].open(settings, found.model)
+            return chat_providers()[found.name].open(settings, found.model)
         if settings.engine != AUTO:
             raise ModelUnavailableError(found.message, hint=found.hint)
     return Quoting(settings.context_characters)
@@ -108,7 +111,7 @@ def choose_engine(settings: Settings, asked: str | None = None) -> ChatModel:
 
 def check_engine(engine: str) -> None:
     """Raises SettingsError where no provider has that name."""
-    if engine.partition(":")[0] not in (known := (AUTO, QUOTING, *CHAT)):
+    if engine.partition(":")[0] not in (known := (AUTO, QUOTING, *chat_providers())):
         raise SettingsError(f"The engine cannot be {engine!r}.", hint=f"Use {', '.join(known)} or PROVIDER:MODEL.")
 
 
@@ -129,12 +132,12 @@ def _first(settings: Settings) -> EngineState:
     """The first provider with the wanted model, else one that asks to be allowed or has others, else the first."""
     check_engine(settings.engine)
     wanted, _, model = settings.engine.partition(":")
-    states = [_state(name, model, settings) for name in ([wanted] if wanted in CHAT else CHAT)]
+    states = [_state(name, model, settings) for name in ([wanted] if wanted in chat_providers() else chat_providers())]
     return max(states, key=lambda state: (bool(state.model), bool(state.asks_to_send_to), state.available))
 
 
 def _state(name: str, model: str, settings: Settings) -> EngineState:
-    provider = CHAT[name]
+    provider = chat_providers()[name]
     try:
         address = provider.address(settings)
         if not settings.may_send(address):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import filelock
 
-from pincite.core.domain.documents import ENDINGS
+from pincite.core.domain.documents import all_endings
 from pincite.core.domain.errors import DocumentError, PinciteError, SettingsError, UnknownDocumentError
 from pincite.core.domain.settings import Settings
 from pincite.core.domain.turns import now
@@ -178,11 +178,13 @@ class Watching:
         """Yield whether a file or folder changed, at least every second, until `_wake` is set."""
         import watchfiles
 
+        endings = all_endings()
+
         class Relevant(watchfiles.DefaultFilter):
             """Documents and folders, but not the files of version control and the like."""
 
             def __call__(self, change: watchfiles.Change, path: str) -> bool:
-                is_one = path.lower().endswith(ENDINGS) or not PurePosixPath(path).suffix
+                is_one = path.lower().endswith(endings) or not PurePosixPath(path).suffix
                 return is_one and super().__call__(change, path)
 
         there = [path for path in paths if Path(path).is_dir()]
@@ -414,6 +416,7 @@ def _files(folder: Path, ignored: Sequence[str]) -> tuple[_Stats, list[str]]:
     Raises OSError if the folder itself cannot be read.
     """
     found, closed, patterns = _Stats(), list[str](), (*IGNORED, *ignored)
+    endings = all_endings()
 
     def collect(within: str) -> None:
         with os.scandir(folder / within) as entries:
@@ -428,7 +431,7 @@ def _files(folder: Path, ignored: Sequence[str]) -> tuple[_Stats, list[str]]:
                             collect(path)
                         except PermissionError:
                             closed.append(path)
-                    elif entry.is_file(follow_symlinks=False) and entry.name.lower().endswith(ENDINGS):
+                    elif entry.is_file(follow_symlinks=False) and entry.name.lower().endswith(endings):
                         found[path] = (folder / path).stat()
 
     collect("")

@@ -8,7 +8,7 @@ import streamlit as st
 from pincite.core.domain.documents import Collection
 from pincite.core.domain.turns import Session, Turn
 from pincite.core.services.bootstrap import Pincite
-from pincite.core.services.exports import ExportForm
+from pincite.core.services.exports import export_forms
 from pincite.pages.components.collections import choose_collection, collection_of, use_collection
 from pincite.pages.components.controls import (
     button,
@@ -27,11 +27,6 @@ from pincite.pages.components.words import escape, shorten
 
 SESSIONS_A_PAGE = 15
 MAX_NEAR = 5
-EXPORTS = {
-    ExportForm.BINDER: "Export with the cited pages (PDF)",
-    ExportForm.WORD: "Export for Word, with footnotes",
-    ExportForm.JSON: "Export for programs (JSON)",
-}
 
 
 def open_session(app: Pincite) -> Session | None:
@@ -125,9 +120,9 @@ def draw_session_menu(app: Pincite, session: Session, turns: Sequence[Turn]) -> 
                 st.rerun()
             download("Export as Markdown", lambda: app.sessions.export_markdown(session.id), f"{session.title[:60]}.md")
             if any(turn.final_citations for turn in turns):
-                for form, label in EXPORTS.items():
-                    download(label, partial(app.exports.of_session, session.id, form), f"{session.title[:60]}{form}",
-                             key=f"export_{form}")  # fmt: skip
+                for ending, form in export_forms().items():
+                    download(form.LABEL, partial(app.exports.of_session, session.id, ending),
+                             f"{session.title[:60]}{ending}", key=f"export_{ending}")  # fmt: skip
             if (asked := app.turns.count(session.id)) > len(turns):
                 quiet("Show everything, for printing", "print", show_more, session.id, asked, key=f"all_{session.id}")
             if danger("Delete…", "session"):

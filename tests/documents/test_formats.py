@@ -27,6 +27,7 @@ from pincite.core.documents.formats.sheets.numbers import shown
 from pincite.core.documents.reader import ProcessReader
 from pincite.core.domain.documents import ENDINGS, BlockKind, HiddenReason, Page
 from pincite.core.domain.errors import DocumentError, NotAPdfError, UnreadablePdfError
+from pincite.core.domain.plugins import Group, plugins
 from pincite.core.domain.settings import Settings
 from pincite.core.ingest.intake import open_copy
 from tests.support import outlook, pdfs
@@ -85,7 +86,7 @@ class Notes:
 
 
 def test_a_new_format_is_set_as_a_pdf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "FORMATS", [*formats.FORMATS, Notes()])
+    monkeypatch.setattr(formats, "plugins", lambda group: {**plugins(group), "notes": Notes()})
     path, target = tmp_path / "anything.at.all", tmp_path / "set.pdf"
     path.write_text("NOTESThe first and only page.")
     formats.save_as_pdf(path, path.name, "", target)
@@ -103,7 +104,7 @@ def test_what_is_of_no_format_is_refused_and_nothing_is_left(tmp_path: Path) -> 
 
 
 def test_the_endings_that_can_be_added_are_those_of_the_formats() -> None:
-    assert set(ENDINGS) == {".pdf", *(ending for one in formats.FORMATS for ending in one.ENDINGS)}
+    assert set(ENDINGS) == {".pdf", *(ending for one in plugins(Group.FORMATS).values() for ending in one.ENDINGS)}
 
 
 # ------------------------------------------------------------ as LibreOffice saves them

@@ -1,16 +1,17 @@
 """What can become a document: PDFs, and files of the other formats here, which are set as PDFs when they are added.
 
-A format is a module of this folder and its name in ``FORMATS``; its endings are also in ``core.domain.documents``.
+A format is a module, registered as an entry point of the group ``pincite.formats``; the endings of those in this folder
+are also in ``core.domain.documents``.
 """
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from pincite.core.documents.formats import epub, html, mail, markdown, odt, picture, plain, rtf, sheets, slides, word
 from pincite.core.documents.formats.pdf import opening
 from pincite.core.domain.errors import DocumentError, UnreadablePdfError
+from pincite.core.domain.plugins import Group, plugins
 
 Attachment = tuple[str, bytes]
 """Name and content of a file that another contains."""
@@ -35,18 +36,14 @@ class Format(Protocol):
         """
 
 
-FORMATS: list[Format] = [
-    word, odt, slides, sheets, epub, picture, rtf, mail, html, markdown, plain,
-]  # fmt: skip
-
-
 def save_as_pdf(path: Path, name: str, password: str, target: Path) -> list[Attachment]:
     """Write a PDF that opens without a password, of a locked PDF or a file of another format.
 
     Returns the files that it contains. Raises a DocumentError.
     """
     name = unicodedata.normalize("NFC", name)
-    known = next((one for one in FORMATS if one.is_one(path, name)), None)
+    formats: Iterable[Format] = plugins(Group.FORMATS).values()
+    known = next((one for one in formats if one.is_one(path, name)), None)
     if known is None:
         opening.save_unlocked(path, password, target)
         return []

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from pincite.core.documents.formats.content import Content, Item, Paragraph, Run, layout_for
 from pincite.core.documents.formats.html import page_content, source_of
 from pincite.core.documents.formats.plain import decoded, paragraphs
-from pincite.core.domain.documents import ENDINGS as ADDED
+from pincite.core.domain.documents import all_endings
 
 KIND = "an e-mail (.eml, .msg)"
 ENDINGS = (".eml", ".msg")
@@ -50,7 +50,7 @@ def save_as_pdf(path: Path, target: Path) -> Sequence[tuple[str, bytes]]:
 
     data = path.read_bytes()
     mail = _of_outlook(path) if data.startswith(_OUTLOOK) else _standard(data)
-    added = [(name, content) for name, content in mail.attached if name.casefold().endswith(ADDED) and content]
+    added = [(name, content) for name, content in mail.attached if name.casefold().endswith(all_endings()) and content]
     typeset(_content(mail, [name for name, _ in added]), path.name, target)
     return added
 

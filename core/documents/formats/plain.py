@@ -18,7 +18,9 @@ _MIN_WIDTH = 45
 
 
 def is_one(path: Path, name: str) -> bool:
-    return name.casefold().endswith(ENDINGS)
+    with path.open("rb") as file:
+        is_rich = file.read(5) == b"{\\rtf"
+    return name.casefold().endswith(ENDINGS) and not is_rich
 
 
 def save_as_pdf(path: Path, target: Path) -> None:
