@@ -21,7 +21,7 @@ from docx.shared import Mm, Pt
 from docx.text.paragraph import Paragraph
 
 from pincite.core.domain.answers import PartKind
-from pincite.core.export.manifest import Manifest, PinCite, ToldAnswer, ToldPart
+from pincite.core.export.manifest import Exhibits, Manifest, PinCite, ToldAnswer, ToldPart
 from pincite.core.export.styles import CitationStyle, cited
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

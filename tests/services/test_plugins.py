@@ -19,7 +19,10 @@ from pincite.core.services.exports import export_forms
 
 EXAMPLE = PACKAGE_ROOT / "docs" / "plugin-example"
 FILES = PACKAGE_ROOT / "tests" / "documents" / "files"
-CALENDAR = b"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Hearing of Lee\r\nDTSTART:20270312T090000\r\nLOCATION:Court 4\r\nEND:VEVENT\r\n"
+CALENDAR = (
+    b"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Hearing of Lee\r\nDTSTART:20270312T090000\r\n"
+    b"LOCATION:Court 4\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+)
 SAMPLES = {
     "epub": ["agreement.epub"], "html": ["agreement.html"], "odt": ["agreement.odt"], "rtf": ["agreement.rtf"],
     "sheets": ["budget.xlsx"], "slides": ["results.pptx"],
