@@ -64,9 +64,9 @@ class EngineName(click.ParamType[str]):
         return f"[{'|'.join(self._names())}]"
 
     def _names(self) -> tuple[str, ...]:
-        from pincite.core.services.engines import Engines
+        from pincite.core.services.registry import engine_names
 
-        return Engines.names
+        return engine_names()
 
 
 def tell(text: str, *, lines: bool = False, file: TextIO | None = None, flush: bool = False) -> None:

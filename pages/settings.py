@@ -5,6 +5,7 @@ import streamlit as st
 from pincite.core.domain.errors import ModelUnavailableError
 from pincite.core.domain.models import KeptModel
 from pincite.core.services.bootstrap import Pincite
+from pincite.core.services.registry import engine_names
 from pincite.core.services.reviews import measured_confidence
 from pincite.pages.components.agreement import draw_agreement
 from pincite.pages.components.controls import button, confirm_deletion, quiet, row
@@ -89,7 +90,7 @@ def draw_answers(app: Pincite) -> None:
         st.info(f"{escape(engine.message)} For answers written in prose, install Ollama, then run "
                 "`ollama pull qwen3:4b` or pull another model.", icon=":material/info:")  # fmt: skip
     with st.form("answers"):
-        names = list(dict.fromkeys([*app.engines.names, settings.engine]))
+        names = list(dict.fromkeys([*engine_names(), settings.engine]))
         chosen = draw_setting(
             settings, "engine", few=names, format_func=lambda name: ENGINES.get(name) or app.engines.label(name)
         )

@@ -32,12 +32,10 @@ from pincite.core.export.styles import CitationStyle, cited, plain
 
 MANIFEST = "pincite-manifest.json"
 SEAL = b"\n%pincite-sha256:"
+ENDING, LABEL = ".pdf", "Export with the cited pages (PDF)"
 STRIP_POINTS = 24
 MAX_PASSES = 3
 _FONT, _FONT_ENCODING = b"/PinciteStrip", "cp1252"
-
-
-ENDING, LABEL = ".pdf", "Export with the cited pages (PDF)"
 
 
 def write(manifest: Manifest, exhibits: Exhibits) -> bytes:

@@ -25,6 +25,7 @@ from pincite.core.export.manifest import Exhibits, Manifest, PinCite, ToldAnswer
 from pincite.core.export.styles import CitationStyle, cited
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+ENDING, LABEL = ".docx", "Export for Word, with footnotes"
 COPIED = (PartKind.HEADLINE, PartKind.VERBATIM)
 _MARK, _TEXT = "Footnote Reference", "Footnote Text"
 _SEPARATORS = f"""<w:footnotes {nsdecls("w")}>
@@ -64,9 +65,6 @@ class _Footnotes:
         element = OxmlElement(name)
         element.set(qn("w:id"), str(self.count))
         return element
-
-
-ENDING, LABEL = ".docx", "Export for Word, with footnotes"
 
 
 def write(manifest: Manifest, exhibits: Exhibits) -> bytes:

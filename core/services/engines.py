@@ -11,7 +11,7 @@ from pincite.core.domain.settings import Settings
 from pincite.core.models.client import stoppable
 from pincite.core.models.keys import keep_key
 from pincite.core.models.openai_server import address_of
-from pincite.core.services.registry import AUTO, QUOTING, EngineState, chat_providers, look_for_engines
+from pincite.core.services.registry import EngineState, chat_providers, look_for_engines
 from pincite.core.services.settings import SettingsInForce
 
 HOLD_SECONDS = 10.0
@@ -32,11 +32,6 @@ class Engines:
         self._warmed: tuple[str, str, float] = ("", "", 0.0)
         """Provider, model, and when it was to be loaded."""
         self._closing = threading.Event()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the setting ``engine`` can be, without the names of models."""
-        return (AUTO, *chat_providers(), QUOTING)
 
     def label(self, name: str) -> str:
         """Return what people call a provider; its name if it is none."""

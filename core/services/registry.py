@@ -65,6 +65,11 @@ def chat_providers() -> Mapping[str, ChatProvider]:
     return plugins(Group.PROVIDERS)
 
 
+def engine_names() -> tuple[str, ...]:
+    """Return what the setting ``engine`` can be, without the names of models."""
+    return (AUTO, *chat_providers(), QUOTING)
+
+
 @dataclass(frozen=True, slots=True)
 class EngineState:
     """What answers now and what could: for the settings page, `doctor` and the chat page."""
@@ -111,7 +116,7 @@ def choose_engine(settings: Settings, asked: str | None = None) -> ChatModel:
 
 def check_engine(engine: str) -> None:
     """Raises SettingsError where no provider has that name."""
-    if engine.partition(":")[0] not in (known := (AUTO, QUOTING, *chat_providers())):
+    if engine.partition(":")[0] not in (known := engine_names()):
         raise SettingsError(f"The engine cannot be {engine!r}.", hint=f"Use {', '.join(known)} or PROVIDER:MODEL.")
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
-from pincite.core.domain.documents import ENDINGS
+from pincite.core.domain.documents import all_endings
 from pincite.core.domain.errors import DocumentError
 from pincite.core.domain.settings import Settings
 
@@ -79,7 +79,7 @@ def _name(url: object, kind: str) -> str:
 
     assert isinstance(url, URL)
     path = PurePosixPath(unquote(url.path))
-    known = path.suffix.casefold() in ENDINGS
+    known = path.suffix.casefold() in all_endings()
     ending = path.suffix if known and kind not in ("text/html", "application/xhtml+xml") else _BY_TYPE.get(kind, "")
     stem = (path.stem if known else path.name) or "index"
     name = _SIGNS.sub(" ", f"{url.host} {stem}").strip()[:_MAX_NAME_LENGTH]

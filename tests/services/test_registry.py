@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pincite.core.domain.errors import ModelUnavailableError, SettingsError
+from pincite.core.domain.plugins import Group, plugins
 from pincite.core.domain.ports import AnswerRequest, ChatModel
 from pincite.core.domain.search import Intent
 from pincite.core.domain.settings import PACKAGE_ROOT, Settings
@@ -21,13 +22,14 @@ NOBODY = "http://127.0.0.1:9"
 
 @pytest.fixture
 def guide(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Everything that the guide's Python makes, once it has added its lines to the registry's tables."""
-    monkeypatch.setattr(registry, "CHAT", dict(registry.CHAT))
+    """Everything that the guide's Python makes, once its provider and its embedder are registered."""
     monkeypatch.setattr(registry, "EMBEDDERS", dict(registry.EMBEDDERS))
-    made: dict[str, Any] = {"CHAT": registry.CHAT, "EMBEDDERS": registry.EMBEDDERS}
+    made: dict[str, Any] = {"EMBEDDERS": registry.EMBEDDERS}
     for block in re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL):
-        if re.match(r"# core/models/|CHAT|EMBEDDERS", block):
+        if re.match(r"# core/models/|EMBEDDERS", block):
             exec(compile(block, str(GUIDE), "exec"), made)
+    with_guide = {**plugins(Group.PROVIDERS), "echo": made["EchoProvider"]()}
+    monkeypatch.setattr(registry, "plugins", lambda group: with_guide)
     return made
 
 
