@@ -13,6 +13,8 @@ import numpy as np
 import openpyxl
 import pptx
 import pytest
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.cell.text import InlineFont
 from openpyxl.styles import Font, PatternFill
 from PIL import Image
 from pptx.chart.data import CategoryChartData
@@ -484,7 +486,26 @@ def test_cells_that_nobody_sees_and_what_is_missing(read: Reader) -> None:
     assert "Not read of this file: formulas of “Sheet” without a stored result." in found.notes
 
 
-@pytest.mark.parametrize("data", ["Name;Rent\nAnn;900,00\n", 'Name,Rent\nAnn,"900,00"\n', "Name\tRent\nAnn\t900,00\n"])
+def test_cells_far_away_long_cells_and_small_letters(read: Reader) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for row in (["Name", "Note", "N"], ["a", "word " * 200, 1], ["tiny", "flat", 2], ["b", "c", 3]):
+        sheet.append(row)
+    sheet["A3"].font, sheet.row_dimensions[4].height = Font(size=1), 0.1
+    sheet["B3"] = CellRichText("kept ", TextBlock(InlineFont(strike=True), "struck"))
+    sheet["XFD1048576"].font = Font(bold=True)
+    found = read("a.xlsx", saved(book))
+    assert found.hidden == {
+        "tiny": HiddenReason.SMALL, "struck": HiddenReason.STRUCK, "b\tc\t3": HiddenReason.SWITCHED,
+    }  # fmt: skip
+    assert found.blocks(BlockKind.TABLE_ROW) == ["Name\tNote\tN", f"a\t{'word ' * 199}word\t1", "kept\t2"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    ["sep=;\nName;Rent\nAnn;900,00\n", "Name;Rent\nAnn;900,00\n", 'Name,Rent\nAnn,"900,00"\n',
+     "Name\tRent\nAnn\t900,00\n"],
+)  # fmt: skip
 def test_dialects_of_tables_of_text(read: Reader, data: str) -> None:
     assert read("a.csv", data).blocks(BlockKind.TABLE_ROW) == ["Name\tRent", "Ann\t900,00"]
 

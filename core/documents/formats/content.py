@@ -9,6 +9,7 @@ from pincite.core.domain.documents import HiddenReason
 
 PRODUCER = "Pincite, from "
 """Beginning of the PDF field that names the program, in PDFs that are made from files of other formats."""
+SPREADSHEET, CSV = "a spreadsheet", "a CSV file"
 _WITH_PAGES = " with its pages"
 UNKNOWN_SIGN = "◊"
 
@@ -129,6 +130,11 @@ class Content:
     @property
     def producer(self) -> str:
         return f"{PRODUCER}{self.kind}{_WITH_PAGES if self.first_label is not None else ''}"
+
+
+def is_from_sheet(producer: str) -> bool:
+    """Return whether a PDF was made from a spreadsheet, by its field for the program."""
+    return producer.startswith((f"{PRODUCER}{SPREADSHEET}", f"{PRODUCER}{CSV}"))
 
 
 def origin_note(producer: str) -> str:

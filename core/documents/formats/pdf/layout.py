@@ -76,10 +76,11 @@ class Line:
         self.size = max(part.size for part in self.segments)
 
 
-def arrange(page: PageWords, rules: NDArray[np.float64] = NO_RULES) -> list[Line]:
+def arrange(page: PageWords, rules: NDArray[np.float64] = NO_RULES, *, is_sheet: bool = False) -> list[Line]:
     """Return the page's lines in reading order; stray words that run another way come last.
 
-    ``rules``: the lines that the page draws, shape (rules, 4) as the boxes of its words.
+    ``rules``: the lines that the page draws, shape (rules, 4) as the boxes of its words. ``is_sheet``: they are the
+    cells of a sheet.
     """
     if not page.texts:
         return []
@@ -89,7 +90,7 @@ def arrange(page: PageWords, rules: NDArray[np.float64] = NO_RULES) -> list[Line
         turn = int(np.bincount(page.turns, weights=list(map(len, page.texts)), minlength=4).argmax())
     boxes = _turned(page.boxes, turn, page.width, page.height)
     figures = np.fromiter((not _LETTERS.search(text) for text in page.texts), np.bool_, len(page.texts))
-    tables = ruled_tables(_turned(rules, turn, page.width, page.height), boxes, figures)
+    tables = ruled_tables(_turned(rules, turn, page.width, page.height), boxes, figures, certain=is_sheet)
     cells = _cells_of(tables, boxes)
     segments = _segments(page, turn, boxes, cells)
     framed = [segment for segment in segments if cells[segment.start, 0] >= 0]

@@ -11,7 +11,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from pincite.core.documents.formats import left_out
-from pincite.core.documents.formats.content import origin_note
+from pincite.core.documents.formats.content import is_from_sheet, origin_note
 from pincite.core.domain.documents import NOT_READ, HiddenText, OutlineEntry
 from pincite.core.domain.errors import (
     DocumentError,
@@ -101,6 +101,11 @@ def fields(document: pdfium.PdfDocument) -> dict[str, str]:
     """Return the PDF's own metadata under our names, without empty values."""
     values = {name: document.get_metadata_value(key).replace("\x00", "").strip() for name, key in _FIELDS.items()}
     return {name: value for name, value in values.items() if value}
+
+
+def is_sheet(document: pdfium.PdfDocument) -> bool:
+    """Return whether the pages were made from a spreadsheet: the rules are those of its cells."""
+    return is_from_sheet(document.get_metadata_value("Producer"))
 
 
 def hidden(document: pdfium.PdfDocument) -> dict[int, tuple[HiddenText, ...]]:

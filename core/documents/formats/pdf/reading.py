@@ -83,6 +83,7 @@ class OpenPdf:
         self._page_count = len(self._document)
         self._labels = opening.page_labels(self._document)
         self._left_out = opening.hidden(self._document)
+        self._is_sheet = opening.is_sheet(self._document)
         self._recognised: dict[int, list[labels.EdgeLine]] = {}
         self._laid: dict[int, LaidPage | str] = {}
 
@@ -217,11 +218,11 @@ class OpenPdf:
         finally:
             page.close()
         words = without_signs(words, annotations)
-        lines = in_bands(arrange(words, rules))
+        lines = in_bands(arrange(words, rules, is_sheet=self._is_sheet))
         if (numbers := line_numbers(words, lines)).any():
             hidden = (*hidden, *_kept_apart(words, numbers, HiddenReason.LINE_NUMBER))
             words = without(words, numbers)
-            lines = in_bands(arrange(words, rules))
+            lines = in_bands(arrange(words, rules, is_sheet=self._is_sheet))
         edges = labels.edge_lines(lines, words.height)
         words, lines = with_annotated(words, lines, annotations)
         return LaidPage(words, lines, edges, pictures, objects, time.perf_counter() - started, hidden)

@@ -42,12 +42,13 @@ class RuledTable:
 
 
 def ruled_tables(
-    rules: NDArray[np.float64], words: NDArray[np.float64], figures: NDArray[np.bool_]
+    rules: NDArray[np.float64], words: NDArray[np.float64], figures: NDArray[np.bool_], *, certain: bool = False
 ) -> list[RuledTable]:
     """Return the tables of two rows and columns or more, none within another.
 
     ``rules`` and ``words`` are boxes of shape (n, 4): left, top, right, bottom; ``figures`` marks the words without
-    letters. A table is left out if a word is between its cells or runs over a rule, or a cell holds prose or rows.
+    letters. A table is left out if a word is between its cells or runs over a rule, or a cell holds prose or rows;
+    ``certain``: not for what its cells hold, since they are those of a sheet.
     """
     edges = list(_edges(rules))
     merged = merge_edges(edges, _NEAR, _NEAR, _NEAR, _NEAR) if len(edges) >= 4 else []
@@ -58,7 +59,9 @@ def ruled_tables(
     found = [table for boxes in cells_to_tables(cells) if (table := _table(np.array(boxes, np.float64)))]
     kept: list[RuledTable] = []
     for table in sorted(found, key=lambda one: _area(one.box)):
-        if _holds(table, words, figures) and not any(_intersect(table.box, other.box) for other in kept):
+        if _holds(table, words, figures, certain=certain) and not any(
+            _intersect(table.box, other.box) for other in kept
+        ):
             kept.append(table)
     return kept
 
@@ -98,18 +101,18 @@ def _table(boxes: NDArray[np.float64]) -> RuledTable | None:
     return RuledTable(boxes, places)
 
 
-def _holds(table: RuledTable, words: NDArray[np.float64], figures: NDArray[np.bool_]) -> bool:
+def _holds(table: RuledTable, words: NDArray[np.float64], figures: NDArray[np.bool_], *, certain: bool) -> bool:
     left, top, right, bottom = table.box
     across, down = (words[:, :2] + words[:, 2:]).T / 2
     inside = (left <= across) & (across < right) & (top <= down) & (down < bottom)
     own = words[inside]
     cells = table.cell_of(own)
-    if len(own) == 0 or (cells < 0).any() or int(np.bincount(cells).max()) > MAX_CELL_WORDS:
+    if len(own) == 0 or (cells < 0).any() or (int(np.bincount(cells).max()) > MAX_CELL_WORDS and not certain):
         return False
     over = (own[:, 0] < table.boxes[cells, 0] - _NEAR) | (own[:, 2] > table.boxes[cells, 2] + _NEAR)
     filled = sorted({table.places[cell] for cell in cells.tolist()})
     several = sum(count > 1 for count in Counter(place.row for place in filled).values()) > 1
-    return several and not over.any() and not _frames_rows(table, own, cells, figures[inside])
+    return several and not over.any() and (certain or not _frames_rows(table, own, cells, figures[inside]))
 
 
 def _frames_rows(

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from pincite.core.documents.formats.content import (
+    CSV,
     MAX_WIDTH,
     PER_SIGN,
+    SPREADSHEET,
     Cell,
     Content,
     Item,
@@ -108,7 +110,7 @@ def _text(path: Path) -> Content:
         _Row(number, tuple(_Shown(value.strip(), is_text=not _is_number(value)) for value in line))
         for number, line in enumerate(csv.reader(io.StringIO(text, newline=""), dialect), 1)
     ]
-    return _content("a CSV file", [("", _checked(rows, path.name), 0)], [])
+    return _content(CSV, [("", _checked(rows, path.name), 0)], [])
 
 
 def _workbook(path: Path) -> Content:
@@ -116,7 +118,7 @@ def _workbook(path: Path) -> Content:
 
     data = path.read_bytes()  # openpyxl minds how a file is called
     book = openpyxl.load_workbook(io.BytesIO(data), data_only=True, rich_text=True)
-    formulas = openpyxl.load_workbook(io.BytesIO(data), read_only=True)
+    formulas = openpyxl.load_workbook(io.BytesIO(data))
     lacks, sheets = list[str](), list[tuple[str, list[_Row], int]]()
     for sheet in book.worksheets:
         if sheet._charts:
@@ -128,7 +130,7 @@ def _workbook(path: Path) -> Content:
         if _lacks_results(sheet, formulas[sheet.title]):
             lacks.append(f"formulas of “{sheet.title}” without a stored result")
     lacks += ["sheets that only hold a chart"] if book.chartsheets else []
-    content = _content("a spreadsheet", sheets, lacks)
+    content = _content(SPREADSHEET, sheets, lacks)
     stated = book.properties
     return replace(content, title=stated.title or "", author=stated.creator or "", created=stated.created)
 
@@ -200,11 +202,8 @@ def _color(color: Any) -> Color | None:
 
 def _lacks_results(shown: Any, formulas: Any) -> bool:
     """Return whether a cell has a formula, but not what came of it when the file was last saved."""
-    for line in formulas.iter_rows():
-        for cell in line:
-            if cell.data_type == "f" and shown.cell(cell.row, cell.column).value is None:
-                return True
-    return False
+    computed = (place for place, cell in formulas._cells.items() if cell.data_type == "f")
+    return any(place not in shown._cells or shown._cells[place].value is None for place in computed)
 
 
 def _head_rows(sheet: Any) -> int:
