@@ -51,7 +51,10 @@ class NormalizedText:
         found = plain.find(wanted, bisect_left(origin, start))
         while found >= 0:
             end = found + len(wanted)
-            if not (_splits_word(plain, found) or _splits_word(plain, end)):
+            splits_letter = (
+                origin[found] in origin[max(found - 1, 0) : found] or origin[end - 1] in origin[end : end + 1]
+            )
+            if not (splits_letter or _splits_word(plain, found) or _splits_word(plain, end)):  # "4" is not in "¼"
                 return Span(origin[found], _end_of(self.text, origin[end - 1]))
             found = plain.find(wanted, found + 1)
         return None

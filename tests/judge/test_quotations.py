@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pincite.core.domain.answers import Span
 from pincite.core.text.quotations import NormalizedText, best_quotation, locate
 
 
@@ -80,6 +81,10 @@ def test_text_on_a_page_is_found_regardless_of_line_breaks(
     span = locate(" ".join(quoted), page)
     assert span is not None
     assert page[span.start : span.end].split() == quoted
+
+
+def test_part_of_a_letter_is_not_found() -> None:
+    assert locate("4", "0¼") is None and locate("4", "¼") is None and locate("¼", "a ¼ b") == Span(2, 3)
 
 
 @given(st.text(max_size=200), st.text(max_size=40))

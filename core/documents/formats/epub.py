@@ -21,9 +21,9 @@ _EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _OPF = "{http://www.idpf.org/2007/opf}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _PAGES = ("application/xhtml+xml", "text/html")
-_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9]*;")
+_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9]{0,40};")
 """Entities that XML does not define."""
-_AMPERSAND = re.compile(rb"&(?![A-Za-z_][\w.-]*;|#\d+;|#x[0-9A-Fa-f]+;)")
+_AMPERSAND = re.compile(rb"&(?![A-Za-z_][\w.-]{0,40};|#\d{1,8};|#x[0-9A-Fa-f]{1,8};)")
 _MAX_BYTES = 2**28
 """Of all chapters together, unpacked."""
 

@@ -11,7 +11,7 @@ from pincite.core.domain.errors import UnreadablePdfError
 KIND = "plain text (.txt)"
 ENDINGS = (".txt", ".text")
 _PAGE = "\f"
-_GAP = re.compile(r"\S {3,}\S|\t")
+_GAP = re.compile(r"\S {3}|\t")
 """Between the columns of a table drawn with spaces."""
 _MIN_WIDTH = 45
 """Characters of a line that is full; lines that are all shorter are not joined."""

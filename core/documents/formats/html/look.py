@@ -26,8 +26,10 @@ _FAR = 500.0
 """Points to the left or above from where on text is outside of any window."""
 _WINDOW = 960.0
 """Points that a window is wide and high, for style sheets that ask."""
-_QUERY = re.compile(r"(?P<no>not\s+)?(?:only\s+)?(?P<kind>[a-z]*)(?P<features>.*)", re.IGNORECASE | re.DOTALL)
-_FEATURE = re.compile(r"\(\s*([a-z-]+)\s*(?::\s*([^()]*?)\s*)?\)", re.IGNORECASE)
+_QUERY = re.compile(
+    r"(?P<no>not\s{1,9})?(?:only\s{1,9})?(?P<kind>[a-z]{0,20})(?P<features>.*)", re.IGNORECASE | re.DOTALL
+)
+_FEATURE = re.compile(r"\(\s{0,9}([a-z-]{1,40})\s{0,9}(?::([^()]{0,99}))?\)", re.IGNORECASE)
 _LINK: Color = (0, 0, 238)
 _POINTS = {"px": 0.75, "pt": 1.0, "pc": 12.0, "in": 72.0, "cm": 72 / 2.54, "mm": 72 / 25.4, "q": 72 / 101.6}
 _SIZES = {
@@ -151,7 +153,7 @@ def _holds(query: str) -> bool:
     found = _QUERY.fullmatch(query.strip())
     if found is None:
         return False
-    features = [_has(name.casefold(), value) for name, value in _FEATURE.findall(found["features"])]
+    features = [_has(name.casefold(), value.strip()) for name, value in _FEATURE.findall(found["features"])]
     holds = found["kind"].casefold() in ("", "all", "screen") and all(features)
     return holds != bool(found["no"])
 

@@ -8,8 +8,8 @@ from decimal import ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
-_SECTION = re.compile(r'(?:[^;"\\\[]|"[^"]*"|\\.|\[[^\]]*\])*')
-_LITERAL = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|_.|\*.|\[[^\]]*\]')
+_SECTION = re.compile(r'(?:[^;"\\\[]|"[^"]{0,99}"|\\.|\[[^\]]{0,99}\])*')
+_LITERAL = re.compile(r'"([^"]{0,99})"|\\(.)|\[\$([^\]-]{0,99})[^\]]{0,99}\]|_.|\*.|\[[^\]]{0,99}\]')
 _CONDITION = re.compile(r"\[(<=|>=|<>|<|>|=)(-?[\d.]+)\]")
 _COMPARED = {
     "<": operator.lt,
@@ -19,8 +19,8 @@ _COMPARED = {
     "=": operator.eq,
     "<>": operator.ne,
 }
-_POWER = re.compile(r"([#0?.,]+)E([+-])(0+)", re.IGNORECASE)
-_FRACTION = re.compile(r"([#0?]*)(\s*)([#0?]+)/([#0?\d]+)")
+_POWER = re.compile(r"([#0?.,]{1,99})E([+-])(0{1,9})", re.IGNORECASE)
+_FRACTION = re.compile(r"([#0?]{0,99})(\s{0,9})([#0?]{1,99})/([#0?\d]{1,99})")
 _DIGITS = re.compile(r"[#0?][#0?,.]*|\.[#0?]+")
 _PLACE = 0xE000
 """First of the characters that replace literal text while the digits are set."""
