@@ -150,6 +150,7 @@ def test_the_conversation_ends_where_the_files_being_read_begin(page: Page, tmp_
         prose([f"The mooring fee for berth {number} is {number * width} euros." for number in range(60)])
     )
     page.locator("[data-testid=stChatInput] input[type=file]").set_input_files([str(berths)])
+    page.wait_for_function("window.bands.length", timeout=PATIENCE_MS)  # sent, which empties the box
     ask(page, "What is the mooring fee for berth 7?")
     answered(page, 2)
     bands = page.evaluate("window.bands")
