@@ -85,7 +85,8 @@ def test_the_example_adds_a_format_a_check_and_an_export(
     check_check(plugins(Group.CHECKS)["weekdays"])
     wrong = check_claim("It is heard on Monday, 2027-03-12.", Sources.of(["It is heard on Monday, 2027-03-12."]))
     assert [finding.detail for finding in wrong] == ["2027-03-12 is a Friday"]
-    with closing(open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting", ocr=False))) as app:
+    settings = Settings(data_dir=tmp_path / "data", engine="quoting", ocr=False, page_seconds=29)  # a reader of its own
+    with closing(open_pincite(settings)) as app:
         document = app.ingest.add(CALENDAR, "may.ics").document
         app.ingest.wait([document.id])
         assert "Place: Court 4" in app.library.page_text(document.id, 0)
