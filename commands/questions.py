@@ -258,9 +258,7 @@ def check(engine: str | None, model: str | None) -> int:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--session", "title", metavar="NAME", help="Name or ID of the session. Default: newest.")
 @click.option("--reviewed", is_flag=True, help="Export only answers that a person approved or edited.")
-@click.option(
-    "--style", type=click.Choice(["plain", "bluebook", "oscola"]), help="Citation style. Default: as in the settings."
-)
+@click.option("--style", metavar="NAME", help="Citation style, such as oscola. Default: as in the settings.")
 @click.option("--marked", "name", metavar="NAME", help="Write a copy of this document with its citations marked.")
 def export(file: Path, title: str | None, reviewed: bool, style: str | None, name: str | None) -> int:
     """Export answers with what they cite as an evidence binder (.pdf), Word document (.docx) or JSON (.json).

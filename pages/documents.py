@@ -7,6 +7,7 @@ import streamlit as st
 
 from pincite.core.domain.documents import (
     AMENDS,
+    REFERENCE,
     REPLACES,
     Collection,
     Document,
@@ -32,6 +33,7 @@ from pincite.pages.components.page_view import (
     shown_page,
 )
 from pincite.pages.components.receipts import draw_hidden, draw_orders, draw_troubles
+from pincite.pages.components.references import draw_references
 from pincite.pages.components.sessions import begin_with
 from pincite.pages.components.table import choose_pressed_row, follow_choices
 from pincite.pages.components.uploads import ask_password, draw_intake, draw_progress, intake, take_in
@@ -56,6 +58,7 @@ def draw(app: Pincite) -> None:
     with row(vertical_alignment="top"):
         draw_watched_folders(app, collection.name if collection else "")
         draw_web_page(app, collection)
+        draw_references(app, collection)
     draw_quarantine(app)
     if missing := app.library.files_missing():
         st.warning(f"PDF missing or changed: {escape(', '.join(missing))}. The text already read can still be "
@@ -355,9 +358,10 @@ def draw_metadata(app: Pincite, document: Document) -> None:
     rows = [
         {"Fact": name, "Value": values.get(name, ""), "From": _origin(known[name]) if values.get(name) else ""}
         for name in dict.fromkeys([*known, *METADATA_NAMES])
+        if name != REFERENCE
     ]
     edited = st.data_editor(rows, hide_index=True, disabled=["Fact", "From"], key=f"metadata_{document.id}")
-    fields = []
+    fields = [field for field in document.metadata if field.name == REFERENCE]
     for fact, before in zip(edited, rows, strict=True):
         value, old = (fact["Value"] or "").strip(), known.get(fact["Fact"])
         if value == before["Value"]:
@@ -365,7 +369,7 @@ def draw_metadata(app: Pincite, document: Document) -> None:
         elif value:
             fields.append(MetadataField(fact["Fact"], value, MetadataSource.USER))
     st.markdown(f"{size(document.byte_size)} · added {moment(document.added_at)}")
-    if tuple(fields) != document.metadata and st.button("Save changes", type="primary"):
+    if set(fields) != set(document.metadata) and st.button("Save changes", type="primary"):
         app.ingest.set_metadata(document.id, fields)
         st.rerun()
 

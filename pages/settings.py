@@ -4,7 +4,9 @@ import streamlit as st
 
 from pincite.core.domain.errors import ModelUnavailableError
 from pincite.core.domain.models import KeptModel
+from pincite.core.domain.settings import Settings
 from pincite.core.services.bootstrap import Pincite
+from pincite.core.services.exports import citation_styles
 from pincite.core.services.registry import engine_names
 from pincite.core.services.reviews import measured_confidence
 from pincite.pages.components.agreement import draw_agreement
@@ -23,10 +25,18 @@ ENGINES = {
 }
 
 STYLES = {
-    "plain": "Plain: Agreement.pdf, page 3 of the file",
-    "bluebook": "Bluebook: Meridian Works, Services Agreement 3 (Mar. 1, 2024) …",
-    "oscola": "OSCOLA: Meridian Works, Services Agreement (unpublished, 1 March 2024) 3",
-}
+    "plain": "Plain: file name and page",
+    "apa": "APA",
+    "chicago-author-date": "Chicago, author and date",
+    "chicago-notes-bibliography": "Chicago, notes",
+    "modern-language-association": "MLA",
+    "harvard-cite-them-right": "Harvard (Cite Them Right)",
+    "ieee": "IEEE",
+    "american-medical-association": "AMA",
+    "oscola": "OSCOLA",
+    "bluebook-law-review": "Bluebook",
+    "australian-guide-to-legal-citation": "Australian Guide to Legal Citation",
+}  # at the top of the list
 EMBEDDERS = {
     "minilm": "For documents in English: all-MiniLM-L6-v2, built in",
     "e5": "For documents in any language: multilingual-e5-small, built in",
@@ -77,6 +87,15 @@ def draw_form(app: Pincite, key: str, *rows: list[str]) -> None:
             save(app, values)
 
 
+def draw_style(settings: Settings) -> str:
+    options = list(dict.fromkeys([*STYLES, settings.citation_style, *citation_styles()]))
+    style: str = draw_setting(
+        settings, "citation_style", options=options, format_func=lambda name: STYLES.get(name, name),
+        accept_new_options=True,
+    )  # fmt: skip
+    return style
+
+
 def draw_answers(app: Pincite) -> None:
     engine, settings = app.engines.state(), app.settings.current
     if engine.available and engine.hint:
@@ -96,7 +115,7 @@ def draw_answers(app: Pincite) -> None:
         )
         model = draw_model(app, "ollama")
         host = draw_setting(settings, "ollama_host", placeholder="http://127.0.0.1:11434")
-        style = draw_setting(settings, "citation_style", few=list(STYLES), format_func=STYLES.__getitem__)
+        style = draw_style(settings)
         if st.form_submit_button("Save", type="primary"):
             save(app, {"engine": chosen, "ollama_model": model, "ollama_host": host, "citation_style": style})
     draw_openai(app)

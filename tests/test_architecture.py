@@ -43,6 +43,7 @@ WORKERS = {
     "pincite.web.door",
     "pincite.core.services.watching",
     "pincite.web.gate",
+    "pincite.core.export.styles",
     "pincite.web.mcp_servers",
     "pincite.core.domain.plugins",
 }

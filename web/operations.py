@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from pincite.core.domain.answers import Citation, Claim
-from pincite.core.domain.documents import Collection, Document
+from pincite.core.domain.documents import REFERENCE, Collection, Document
 from pincite.core.domain.errors import CollectionError, DocumentError, NoAnswerError, UnknownPageError
 from pincite.core.domain.presentation import present
 from pincite.core.domain.turns import Exchange, Turn, TurnStatus
@@ -150,7 +150,7 @@ class Operations:
                 message=one.message,
                 not_read=one.not_read,
                 collections=within[one.id],
-                facts={field.name: field.value for field in one.metadata},
+                facts={field.name: field.value for field in one.metadata if field.name != REFERENCE},
             )
             for one in self._pincite.library.list()
             if one.id in within

@@ -232,6 +232,7 @@ class MetadataSource(Key):
     PDF = "pdf_fields"
     FIRST_PAGES = "first_pages"
     FILE_NAME = "file_name"
+    REFERENCE = "reference_manager"
     USER = "user"
 
 
@@ -239,8 +240,9 @@ class MetadataSource(Key):
 class MetadataField:
     """One fact about a document and where it came from.
 
-    Names: ``title``, ``author``, ``date``, ``language``, ``document type``, ``company``, ``year``, ``amends`` and
-    ``replaces``. The value of the last two is the document's sentence that states it, or the name that a person gave.
+    Names: ``title``, ``author``, ``date``, ``language``, ``document type``, ``company``, ``year``, ``amends``,
+    ``replaces`` and ``reference``. The value of ``amends`` and ``replaces`` is the document's sentence that states it,
+    or the name that a person gave; that of ``reference`` is an item of CSL JSON.
     """
 
     name: str
@@ -250,6 +252,10 @@ class MetadataField:
 
 AMENDS, REPLACES = "amends", "replaces"
 """Names of the facts that relate a document to another."""
+REFERENCE = "reference"
+"""Name of the fact that a reference manager gives."""
+GIVEN = (MetadataSource.REFERENCE, MetadataSource.USER)
+"""Where facts are from that reading the document again does not change."""
 
 
 class DocumentStatus(StrEnum):
@@ -329,7 +335,7 @@ class Document:
     @property
     def words_of_facts(self) -> str:
         """Return its name and the known facts about it, except those about other documents."""
-        facts = (field.value for field in self.metadata if field.name not in (AMENDS, REPLACES))
+        facts = (field.value for field in self.metadata if field.name not in (AMENDS, REPLACES, REFERENCE))
         return " ".join([self.name, re.sub(r"[\W_]+", " ", self.name), *facts])
 
     @property

@@ -19,6 +19,7 @@ def in_words(key: str) -> str:
 
 _WORDS: dict[str, str] = {
     "pdf_fields": "PDF fields",
+    "reference_manager": "reference manager",
     "embedding": "indexing by meaning",
     "quoted_answer": "Quoted, in English",
     "quoted_answer_else": "Quoted, in other languages",

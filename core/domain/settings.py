@@ -118,11 +118,11 @@ class Choices(BaseModel):
         description="When the time is up, the best draft so far goes to review.",
     )
 
-    citation_style: Annotated[str, Field(pattern="^(plain|bluebook|oscola)$")] = Field(
+    citation_style: Storable = Field(
         default="plain",
         title="Citation style of exports",
-        description="How a page is cited in a binder or a Word document: plain (the file's name and page), bluebook or "
-        "oscola (author, title and date as the document states them, and short forms after the first).",
+        description="How a page is cited in a binder or a Word document: plain (the file's name and page), the name of "
+        "a style of citationstyles.org, such as oscola or apa, or the path of a .csl file.",
     )
 
     offer_reranker: bool = Field(

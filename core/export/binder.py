@@ -26,9 +26,9 @@ from pypdf.generic import (
 )
 
 from pincite.core.domain.documents import PageKey
-from pincite.core.export.manifest import Exhibit, Exhibits, Manifest, ToldAnswer, as_json, bound
+from pincite.core.export.manifest import Exhibit, Exhibits, Manifest, PinCite, ToldAnswer, as_json, bound
 from pincite.core.export.marks import add_highlight, shortened
-from pincite.core.export.styles import CitationStyle, cited, plain
+from pincite.core.export.styles import Citing, Note, References, plain
 
 MANIFEST = "pincite-manifest.json"
 SEAL = b"\n%pincite-sha256:"
@@ -36,6 +36,8 @@ ENDING, LABEL = ".pdf", "Export with the cited pages (PDF)"
 STRIP_POINTS = 24
 MAX_PASSES = 3
 _FONT, _FONT_ENCODING = b"/PinciteStrip", "cp1252"
+_TAGS = (("i", "italic"), ("b", "bold"), ("super", "superscript"), ("sub", "subscript"))
+"""Markup of ReportLab for each look of a fragment."""
 
 
 def write(manifest: Manifest, exhibits: Exhibits) -> bytes:
@@ -172,6 +174,9 @@ def cover_of(manifest: Manifest) -> bytes:
     def say(text: str, style: ParagraphStyle = body, *, before: str = "") -> None:
         paragraphs.append(Paragraph(before + escape(drawable(text)), style))
 
+    references = References([_note(group) for answer in manifest.answers for group in _groups(answer)], manifest.style)
+    notes = iter(references.notes)
+
     say("Evidence binder", title)
     made = f"Made {manifest.made_at[:16].replace('T', ' ')} UTC by Pincite {manifest.made_with['pincite']}."
     say(f"{made} The attached file {MANIFEST} holds all of it for machines; “pincite verify” proves it against the "
@@ -181,8 +186,12 @@ def cover_of(manifest: Manifest) -> bytes:
         for line in _lines(answer):
             say(line)
         say(answer.finding, small)
-        for number, where, quoted in _sources(answer, manifest.style):
-            say(f"{where}: {quoted}", small, before=f"<b>[{number}]</b> ")
+        for group in _groups(answer):
+            say(_where(group), small, before=f"<b>[{group[0].number}]</b> {_markup(next(notes))} ")
+    if references.sources:
+        say("References", head)
+    for entry in references.sources:
+        say("", small, before=_markup(entry))
     say("Documents", head)
     for source in dict.fromkeys(place.source for answer in manifest.answers for place in answer.citations):
         say(f"{source.name}: SHA-256 {source.sha256}", small)
@@ -206,12 +215,29 @@ def _lines(answer: ToldAnswer) -> Iterable[str]:
     return [line for line in text.splitlines() if line.strip()] or ["(no answer)"]
 
 
-def _sources(answer: ToldAnswer, style: str) -> Iterator[tuple[int, str, str]]:
-    """Yield the number of each source, its place, and the quotations from it."""
-    groups = [list(group) for _, group in groupby(answer.citations, lambda place: (place.number, place.page))]
-    notes = cited([(group[0].number, group[0]) for group in groups], CitationStyle(style))
-    for note, (place, *rest) in zip(notes, groups, strict=True):
-        position = place.binder_page_index
-        where = f"page {position + 1} of this binder" if position is not None else "not here: its source is gone"
-        quoted = "; ".join(f"“{one.quotation}”" for one in (place, *rest))
-        yield place.number, f"{note} ({where})", quoted
+def _groups(answer: ToldAnswer) -> Iterator[list[PinCite]]:
+    """Yield the places of each number and page together."""
+    for _, group in groupby(answer.citations, lambda place: (place.number, place.page)):
+        yield list(group)
+
+
+def _note(group: list[PinCite]) -> Note:
+    return [(group[0], "")]
+
+
+def _where(group: list[PinCite]) -> str:
+    """Return where the page is in the binder, and what is quoted from it."""
+    position = group[0].binder_page_index
+    where = f"page {position + 1} of this binder" if position is not None else "not here: its source is gone"
+    return f"({where}): {'; '.join(f'“{one.quotation}”' for one in group)}"
+
+
+def _markup(citing: Citing) -> str:
+    """Return a citation in the markup of ReportLab."""
+    marked = ""
+    for fragment in citing:
+        text = escape(fragment.text.encode(_FONT_ENCODING, "replace").decode(_FONT_ENCODING))
+        for tag, look in _TAGS:
+            text = f"<{tag}>{text}</{tag}>" if getattr(fragment, look) else text
+        marked += text
+    return marked

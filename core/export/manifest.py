@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from pincite.core import __version__
 from pincite.core.domain.answers import AnswerPart, Citation, Form
 from pincite.core.domain.codec import from_json, to_json
-from pincite.core.domain.documents import Document, Page, PageKey
+from pincite.core.domain.documents import REFERENCE, Document, MetadataSource, Page, PageKey
 from pincite.core.domain.errors import DocumentError
 from pincite.core.domain.keys import in_words
 from pincite.core.domain.presentation import Standing, Tier, present
@@ -30,6 +30,9 @@ PAGE_FRAGMENTS = "http://tools.ietf.org/rfc/rfc3778"
 AROUND = 40
 """Number of characters before and after a quotation that distinguish it from the same words elsewhere."""
 _NAMED_BY_HASH = "ni:///sha-256;"
+_FACTS = ("title", "author", "date")
+_MAX_PARTS = 3
+"""Of a date: year, month, day."""
 _RUNS_IT = ("pypdfium2", "langgraph")
 
 
@@ -55,6 +58,8 @@ class SourceFile:
     title: str = ""
     author: str = ""
     date: str = ""
+    reference: str = ""
+    """What a reference manager knows of it, as CSL JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,13 +181,37 @@ def _part(part: AnswerPart) -> ToldPart:
     return ToldPart(part.text, part.kind, part.numbers, worked)
 
 
+def source_of(document: Document) -> SourceFile:
+    """Return the document as it is cited: as a person or a reference manager has it, else as it states itself."""
+    facts = {each.name: each.value for each in document.metadata if each.name in _FACTS}
+    if reference := next((each.value for each in document.metadata if each.name == REFERENCE), ""):
+        entered = {each.name: each.value for each in document.metadata if each.source is MetadataSource.USER}
+        told = csl_fields(*(entered.get(name, "") for name in _FACTS))
+        reference = json.dumps(json.loads(reference) | told, ensure_ascii=False)
+    return SourceFile(document.name, document.id, **facts, reference=reference)
+
+
+def csl_fields(title: str, author: str, date: str) -> dict[str, Any]:
+    """Return facts of a document as fields of CSL JSON; ``date``: ISO 8601, to the day, the month or the year."""
+    fields = {"title": title, "author": [{"literal": author}] if author else [], "issued": csl_date(date)}
+    return {name: value for name, value in fields.items() if value}
+
+
+def csl_date(text: str) -> dict[str, Any]:
+    """Return an ISO date, to the day, the month or the year, or any other text, as a date of CSL JSON."""
+    parts = text.split("-")
+    if all(part.isdecimal() for part in parts) and len(parts) <= _MAX_PARTS and len(parts[0]) == len("2024"):
+        return {"date-parts": [[int(part) for part in parts]]}
+    return {"literal": text} if text else {}
+
+
 def _pin_cite(place: Citation, exhibit: Exhibit) -> PinCite:
-    own = {each.name: each.value for each in exhibit.document.metadata} if exhibit.document else {}
     text = exhibit.page.text if exhibit.page else ""
     return PinCite(
         number=place.number,
-        source=SourceFile(place.document_name, place.document_id, own.get("title", ""), own.get("author", ""),
-                      own.get("date", "")),
+        source=replace(source_of(exhibit.document), name=place.document_name)
+        if exhibit.document
+        else SourceFile(place.document_name, place.document_id),
         page_index=place.page_index,
         page_label=place.page_label,
         start=place.start,
@@ -228,6 +257,7 @@ def as_json(manifest: Manifest) -> str:
                 "author": place.source.author,
                 "title": place.source.title,
                 "date": place.source.date,
+                "reference": json.loads(place.source.reference or "null"),
                 "annotation": _annotation(place, answer, manifest),
             }
             for place in answer.citations
@@ -289,6 +319,7 @@ def _read(place: Mapping[str, Any]) -> dict[str, Any]:
             "name": source["label"],
             "sha256": base64.urlsafe_b64decode(f"{hashed}=").hex(),
             **{name: place[name] for name in ("title", "author", "date")},
+            "reference": json.dumps(reference) if (reference := place.get("reference")) else "",
         },
         "page_index": int(selector["value"].removeprefix("page=")) - 1,
         "page_label": place["page_label"],

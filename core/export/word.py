@@ -22,7 +22,7 @@ from docx.text.paragraph import Paragraph
 
 from pincite.core.domain.answers import PartKind
 from pincite.core.export.manifest import Exhibits, Manifest, PinCite, ToldAnswer, ToldPart
-from pincite.core.export.styles import CitationStyle, cited
+from pincite.core.export.styles import Citing, Note, References
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 ENDING, LABEL = ".docx", "Export for Word, with footnotes"
@@ -49,17 +49,20 @@ class _Footnotes:
         document.part.relate_to(self._part, RELATIONSHIP_TYPE.FOOTNOTES)
         self.count = 0
 
-    def add(self, paragraph: Paragraph, text: str) -> None:
+    def add(self, paragraph: Paragraph, note: Citing) -> None:
         """Put a footnote at the paragraph's end."""
         self.count += 1
         paragraph.add_run(style=self._mark)._r.append(self._numbered("w:footnoteReference"))
-        note = self._numbered("w:footnote")
-        self._part.element.append(note)
+        own = self._numbered("w:footnote")
+        self._part.element.append(own)
         inside = Paragraph(OxmlElement("w:p"), self._document._body)
-        note.append(inside._p)
+        own.append(inside._p)
         inside.style = self._text
         inside.add_run(style=self._mark)._r.append(OxmlElement("w:footnoteRef"))
-        inside.add_run(f" {_plain(text)}")
+        inside.add_run(" ")
+        _write(inside, note)
+        if not inside.text.endswith("."):
+            inside.add_run(".")
 
     def _numbered(self, name: str) -> BaseOxmlElement:
         element = OxmlElement(name)
@@ -79,15 +82,25 @@ def as_word(manifest: Manifest) -> bytes:
     document.core_properties.title = "Answers with their sources"
     document.core_properties.author = f"Pincite {manifest.made_with['pincite']}"
     document.add_heading("Answers with their sources", 1)
-    footnotes, texts = _Footnotes(document), _notes(manifest)
+    footnotes, references = _Footnotes(document), References(list(_notes(manifest)), manifest.style)
+    notes = iter(references.notes)
     for answer in manifest.answers:
         document.add_heading(_plain(" ".join(answer.question.split())), 2)
         paragraph = document.add_paragraph()
         for part in answer.parts:
             paragraph = _say(document, paragraph, part)
             if _places(answer, part):
-                footnotes.add(paragraph, next(texts))
+                note = next(notes)
+                if references.in_text:
+                    paragraph.add_run(" ")
+                    _write(paragraph, note)
+                else:
+                    footnotes.add(paragraph, note)
         document.add_paragraph().add_run(_plain(answer.finding)).italic = True
+    if references.sources:
+        document.add_heading("References", 2)
+    for entry in references.sources:
+        _write(document.add_paragraph(), entry)
     document.add_heading("Documents", 2)
     sources = {place.source for answer in manifest.answers for place in answer.citations}
     for source in sorted(sources, key=lambda each: each.name):
@@ -121,18 +134,22 @@ def _places(answer: ToldAnswer, part: ToldPart) -> list[list[PinCite]]:
     return [list(group) for _, group in groupby(own or cited_here, lambda place: (place.number, place.page))]
 
 
-def _notes(manifest: Manifest) -> Iterator[str]:
-    """Yield the text of each footnote: the cited places, and their words unless the answer itself quotes them."""
-    parts = [(part, _places(answer, part)) for answer in manifest.answers for part in answer.parts]
-    notes = list(enumerate(((part, groups) for part, groups in parts if groups), start=1))
-    numbered = [(number, group[0]) for number, (_, groups) in notes for group in groups]
-    words = cited(numbered, CitationStyle(manifest.style))
-    for _, (part, groups) in notes:
-        references = []
-        for group in groups:
-            quoted = [" ".join(place.quotation.split()) for place in group if part.kind not in COPIED]
-            references.append(": ".join(filter(None, [next(words), ", ".join(f"“{one}”" for one in quoted)])))
-        yield f"{'; '.join(references).rstrip('.')}."
+def _notes(manifest: Manifest) -> Iterator[Note]:
+    """Yield what each note cites: the places, and their words unless the answer itself quotes them."""
+    for answer in manifest.answers:
+        for part in answer.parts:
+            if groups := _places(answer, part):
+                shows = part.kind not in COPIED
+                quoted = (", ".join(f"“{' '.join(one.quotation.split())}”" for one in group) for group in groups)
+                yield [(group[0], words if shows else "") for group, words in zip(groups, quoted, strict=True)]
+
+
+def _write(paragraph: Paragraph, citing: Citing) -> None:
+    for fragment in citing:
+        run = paragraph.add_run(_plain(fragment.text))
+        run.italic, run.bold = fragment.italic or None, fragment.bold or None
+        run.font.superscript, run.font.subscript = fragment.superscript or None, fragment.subscript or None
+        run.font.small_caps = fragment.small_capitals or None
 
 
 def _plain(text: str) -> str:

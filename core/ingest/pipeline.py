@@ -163,6 +163,15 @@ class Ingest:
                 self._jobs.enqueue(document_id)
         self._announce()
 
+    def add_metadata(self, document_id: str, fields: Iterable[MetadataField]) -> None:
+        """Add facts or replace those of the same name, except where a person entered another."""
+        with self._shelf.transaction():
+            known = {field.name: field for field in self._library.get(document_id).metadata}
+            told = {field.name: field for field in fields}
+            corrected = self._library.corrected(document_id)
+            entered = {field.name: field for field in corrected if field.source is MetadataSource.USER}
+            self.set_metadata(document_id, (known | told | entered).values())
+
     def relate(self, newer_id: str, fact: str, older_id: str) -> None:
         """Store a person's statement that a document amends or replaces another."""
         with self._shelf.transaction():

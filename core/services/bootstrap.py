@@ -49,6 +49,7 @@ class Pincite:
         from pincite.core.services.exports import Exports
         from pincite.core.services.ingest import Documents
         from pincite.core.services.model_library import ModelLibrary
+        from pincite.core.services.references import ReferenceImport
         from pincite.core.services.regression import Regression
         from pincite.core.services.reviews import Verdicts
         from pincite.core.services.search import Search
@@ -129,6 +130,7 @@ class Pincite:
         self.documents = Documents(
             self.settings.current, self.library, self._open_ingest, quarantined=lambda: quarantined(settings)
         )
+        self.references = ReferenceImport(self.documents, self.collections)
         self.watching = Watching(
             Watched(self.database), self.library, self.collections, lambda: self.documents.ingest, settings
         )

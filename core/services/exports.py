@@ -11,6 +11,7 @@ from pincite.core.domain.plugins import Group, plugins
 from pincite.core.domain.turns import Turn, TurnFilter, TurnStatus
 from pincite.core.export.manifest import Exhibit, Export, manifest_of
 from pincite.core.export.marks import marked_copy
+from pincite.core.export.styles import style_names
 from pincite.core.services.reviews import Verdicts
 from pincite.core.services.settings import SettingsInForce
 
@@ -34,6 +35,11 @@ def export_forms() -> dict[str, Export]:
     """Return all forms by the ending of their files."""
     found: Iterable[Export] = plugins(Group.EXPORTS).values()
     return {one.ENDING: one for one in found}
+
+
+def citation_styles() -> tuple[str, ...]:
+    """Return the names of the styles of the Citation Style Language."""
+    return style_names()
 
 
 class Exports:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pincite.core.domain.settings import Settings, save_choices
+from pincite.core.export.styles import check_style
 
 if TYPE_CHECKING:
     from pincite.core.store.indexes import Indexes
@@ -31,6 +32,8 @@ class SettingsInForce:
             previous = self.current
             chosen = {name: value for name, value in values.items() if value != getattr(previous, name)}
             changed = previous.but(**chosen)
+            if "citation_style" in chosen:
+                check_style(changed.citation_style)
             save = partial(save_choices, changed.data_dir, chosen)
             self._indexes.use(changed)
             try:

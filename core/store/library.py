@@ -12,6 +12,7 @@ from sqlite3 import Row
 from pincite.core.domain.answers import Citation
 from pincite.core.domain.codec import decoding, readable
 from pincite.core.domain.documents import (
+    GIVEN,
     READER,
     Coverage,
     Document,
@@ -296,11 +297,11 @@ class Library:
             )
 
     def corrected(self, document_id: str) -> Fields:
-        """Return what people entered for the document; an empty value: that what was found is not so."""
+        """Return what people and reference managers say of it; an empty value: that what was found is not so."""
         rows = self._database.connection.execute(
-            "SELECT name, value FROM metadata WHERE document_id = ? AND source = ?", (document_id, MetadataSource.USER)
+            "SELECT name, value, source FROM metadata WHERE document_id = ? AND source IN (?, ?)", (document_id, *GIVEN)
         )
-        return [MetadataField(row["name"], row["value"], MetadataSource.USER) for row in rows]
+        return [MetadataField(row["name"], row["value"], MetadataSource(row["source"])) for row in rows]
 
     def file_path(self, document_id: str) -> Path:
         """Where the document's PDF is kept; ids are hexadecimal, so nothing of a name reaches the file system."""

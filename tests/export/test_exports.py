@@ -21,12 +21,12 @@ from pypdf import PdfReader
 
 from pincite.cli import main
 from pincite.core.documents.reader import ProcessReader
-from pincite.core.domain.errors import DocumentError
+from pincite.core.domain.errors import DocumentError, SettingsError
 from pincite.core.domain.presentation import Tier, present
 from pincite.core.domain.turns import ReviewDecision, Turn
 from pincite.core.export.manifest import CONTEXT, PinCite, SourceFile, as_json, from_manifest
 from pincite.core.export.proof import prove
-from pincite.core.export.styles import CitationStyle, cited, plain
+from pincite.core.export.styles import References, check_style, plain
 from pincite.core.services.bootstrap import Pincite
 from pincite.core.services.exports import ExportForm
 from tests.export.conftest import QUESTION
@@ -247,42 +247,97 @@ def test_plain_names_file_and_page() -> None:
     assert plain(place_of("a.pdf", 6, label="iv")) == "a.pdf, p. iv (page 6 of the file)"
 
 
+def cited(notes: list[list[PinCite]], style: str) -> list[str]:
+    return ["".join(one.text for one in note) for note in references(notes, style).notes]
+
+
+def references(notes: list[list[PinCite]], style: str) -> References:
+    return References([[(place, "") for place in note] for note in notes], style)
+
+
 def test_bluebook_shortens_what_was_cited() -> None:
     a3, a4 = place_of("a.pdf", 3, **AGREEMENT), place_of("a.pdf", 4, **AGREEMENT)
     b1 = place_of("annual-report.pdf", 1)
-    whole = "Meridian Works, Services Agreement 3 (Sept. 3, 2024) (unpublished document) (on file with author)"
-    notes = [(1, a3), (2, a3), (3, a4), (4, b1), (5, a4)]
-    assert list(cited(notes, CitationStyle.BLUEBOOK)) == [
-        whole, "Id.", "Id. at 4", "annual-report 1 (n.d.) (unpublished document) (on file with author)",
-        "Meridian Works, supra note 1, at 4",
+    assert cited([[a3], [a3], [a4], [b1], [a4]], "bluebook") == [
+        "Meridian Works, Services Agreement 3 (2024).", "Id.", "Id. at 4.", "annual-report, 1.",
+        "Meridian Works, supra note 1 at 4.",
     ]  # fmt: skip
 
 
 def test_bluebook_uses_id_only_after_a_single_source() -> None:
-    a, b = place_of("a.pdf", 3, **AGREEMENT), place_of("b.pdf", 1, title="B")
-    references = list(cited([(1, a), (1, b), (2, b), (3, b)], CitationStyle.BLUEBOOK))
-    assert references[2:] == ["B, supra note 1, at 1", "Id."]
+    a, b = place_of("a.pdf", 3, **AGREEMENT), place_of("b.pdf", 1, title="B", author="B. Author")
+    assert cited([[a, b], [b], [b]], "bluebook")[1:] == ["B. Author, supra note 1 at 1.", "Id."]
 
 
 def test_oscola_points_to_the_note() -> None:
-    a3, a4 = place_of("a.pdf", 3, **AGREEMENT), place_of("a.pdf", 4, **AGREEMENT)
-    references = list(cited([(1, a3), (2, a4)], CitationStyle.OSCOLA))
-    assert references == [
-        "Meridian Works, Services Agreement (unpublished, 3 September 2024) 3",
-        "Meridian Works (n 1) 4",
+    a3, a4, b = (place_of(name, page, **AGREEMENT) for name, page in (("a.pdf", 3), ("a.pdf", 4), ("b.pdf", 1)))
+    notes = cited([[a3], [b], [a4]], "oscola")
+    assert notes[0] == "Meridian Works, ‘Services Agreement’ (2024) 3."
+    assert "(n 1)" in notes[2]
+
+
+@pytest.mark.behaviour("Other programs", "Exports cite in any style of the Citation Style Language.")
+def test_styles_of_the_text_cite_in_parentheses_and_list_the_sources() -> None:
+    a, b = place_of("a.pdf", 3, **AGREEMENT), place_of("annual-report.pdf", 7, label="iv")
+    apa = references([[a], [b]], "apa")
+    assert apa.in_text
+    assert cited([[a], [b]], "apa") == ["(Meridian Works, 2024, p. 3)", "(annual-report, n.d., p. iv)"]
+    assert ["".join(one.text for one in source) for source in apa.sources] == [
+        "annual-report. (n.d.).", "Meridian Works. (2024). Services Agreement.",
+    ]  # fmt: skip
+    assert [one.text for one in apa.sources[1] if one.italic] == ["Services Agreement"]
+
+
+ARTICLE = {
+    "type": "article-journal", "title": "Deep Learning of Bridges <x>", "container-title": "Journal of Bridges",
+    "author": [{"family": "Lee", "given": "Ann B."}, {"family": "Poe", "given": "Carl"}],
+    "issued": {"date-parts": [[2021, 3, 4]]}, "volume": "12", "page": "101-120", "DOI": "10.1000/xyz",
+}  # fmt: skip
+
+
+def test_what_a_reference_manager_knows_is_cited() -> None:
+    place = replace(place_of("a.pdf", 5, label="105"), source=SourceFile("a.pdf", "aa", reference=json.dumps(ARTICLE)))
+    assert cited([[place], [place]], "oscola") == [
+        "AB Lee and C Poe, ‘Deep Learning of Bridges <x>’ (2021) 12 Journal of Bridges 101, 105 "
+        "<https://doi.org/10.1000/xyz>.",
+        "ibid.",
     ]
+    shortened = cited([[place], [place_of("b.pdf", 1)], [place]], "chicago-notes-bibliography")[2]
+    assert shortened == "Lee and Poe, “Deep Learning of Bridges <x>”, 105."  # nothing of an edition that it lacks
+    [listed] = references([[place]], "chicago-author-date").sources
+    assert ": 101–20." in "".join(one.text for one in listed)  # its pages, not the cited one
+
+
+def test_a_style_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.csl"
+    broken.write_text("<style>", encoding="utf-8")
+    for style in ("no-such-style", str(broken), str(tmp_path / "none.csl"), "wikipedia-fr-templates"):
+        with pytest.raises(SettingsError, match="cannot be used"):
+            check_style(style)
+
+
+def test_a_style_of_the_user_is_used(tmp_path: Path) -> None:
+    own = tmp_path / "own.csl"
+    own.write_text(
+        '<style xmlns="http://purl.org/net/xbiblio/csl" class="note" version="1.0"><info><title>Own</title></info>'
+        '<citation><layout delimiter=" / "><text variable="title"/><text variable="locator" prefix=" @ "/></layout>'
+        "</citation></style>",
+        encoding="utf-8",
+    )
+    assert cited([[place_of("a.pdf", 3, **AGREEMENT)]], str(own)) == ["Services Agreement @ 3"]
 
 
 @given(
-    st.lists(st.tuples(st.integers(1, 9), st.integers(1, 4), st.sampled_from(["a.pdf", "b.pdf"]))).map(sorted),
-    st.sampled_from(CitationStyle),
+    st.lists(st.lists(st.tuples(st.integers(1, 4), st.sampled_from(["a.pdf", "b.pdf"])), min_size=1, max_size=3)),
+    st.sampled_from(["plain", "oscola", "bluebook", "apa", "ieee", "chicago-notes-bibliography"]),
+    st.text(max_size=12),
     st.text(max_size=12),
 )
-def test_every_place_is_cited_once_whatever_the_date(
-    notes: list[tuple[int, int, str]], style: CitationStyle, date: str
+def test_every_note_is_cited_whatever_the_document_states(
+    notes: list[list[tuple[int, str]]], style: str, date: str, title: str
 ) -> None:
-    places = [(note, place_of(name, page, date=date)) for note, page, name in notes]
-    assert len(list(cited(places, style))) == len(places)
+    places = [[place_of(name, page, date=date, title=title) for page, name in note] for note in notes]
+    assert len(cited(places, style)) == len(places)
 
 
 def test_table_claims_are_exported_as_worded_in_the_answer(
