@@ -34,8 +34,10 @@ def plugins(group: Group) -> dict[str, Any]:
     A part of another package that cannot be loaded is logged and left out. Raises PinciteError if Pincite's own parts
     are not registered.
     """
-    found = dict[str, Any]()
-    for point in _points(group):
+    points, found = list(_points(group)), dict[str, Any]()
+    if not any(point.value.startswith(OWN) for point in points):
+        raise PinciteError("Pincite is not installed completely.", hint="Install it again, with pip install.")
+    for point in points:
         try:
             part = point.load()
             found[point.name] = part() if isinstance(part, type) else part
@@ -43,9 +45,18 @@ def plugins(group: Group) -> dict[str, Any]:
             if point.value.startswith(OWN):
                 raise
             log.exception("The plug-in %s of the group %s cannot be loaded", point.name, group)
-    if not found:
-        raise PinciteError("Pincite is not installed completely.", hint="Install it again, with pip install.")
     return found
+
+
+def results(group: Group, *given: Any) -> Iterator[Any]:
+    """Call each part of a group and yield all its results; one of another package that fails is logged and left out."""
+    for name, part in plugins(group).items():
+        try:
+            yield from tuple(part(*given))
+        except Exception:
+            if name not in added(group):
+                raise
+            log.exception("The plug-in %s of the group %s failed", name, group)
 
 
 @cache

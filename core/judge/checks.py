@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pincite.core.domain.plugins import Group, plugins
+from pincite.core.domain.plugins import Group, results
 from pincite.core.judge.restated import changes
 from pincite.core.judge.sources import MAX_COMPARED, Sentence, Sources
 from pincite.core.questions.wording import in_another_language
@@ -69,8 +69,7 @@ Check = Callable[[str, Sources], Iterable[Finding]]
 
 def check_claim(claim: str, evidence: Sources) -> tuple[Finding, ...]:
     """Return all findings on a bare claim against the evidence it rests on."""
-    checks: Iterable[Check] = plugins(Group.CHECKS).values()
-    return tuple(dict.fromkeys(finding for check in checks for finding in check(claim, evidence)))
+    return tuple(dict.fromkeys(results(Group.CHECKS, claim, evidence)))
 
 
 def check_names(claim: str, evidence: Sources) -> Iterator[Finding]:

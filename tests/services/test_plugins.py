@@ -4,11 +4,13 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from contextlib import closing
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
 from pincite.core.domain.documents import all_endings
+from pincite.core.domain.errors import PinciteError
 from pincite.core.domain.plugins import Group, added, plugins
 from pincite.core.domain.settings import PACKAGE_ROOT, Settings
 from pincite.core.judge.checks import check_claim
@@ -40,7 +42,8 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The example package as it is installed, and a broken one."""
     described = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))
     groups = described["project"]["entry-points"]
-    for name, points in (("pincite_calendar", groups), ("broken", {"pincite.formats": {"broken": "no.such.module"}})):
+    failing = {"pincite.formats": {"broken": "no.such.module"}, "pincite.checks": {"failing": "builtins:len"}}
+    for name, points in (("pincite_calendar", groups), ("broken", failing)):
         folder = tmp_path / f"{name}-1.0.dist-info"
         folder.mkdir()
         (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
@@ -64,6 +67,17 @@ def test_own_formats_keep_the_contract(name: str) -> None:
     check_format(plugins(Group.FORMATS)[name], samples | dict([TEXTS[name]] if name in TEXTS else []))
 
 
+def test_an_installation_without_its_own_parts_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    foreign = EntryPoint("calendar", "pincite_calendar:calendars", Group.FORMATS)
+    monkeypatch.setattr("pincite.core.domain.plugins.entry_points", lambda group: [foreign])
+    plugins.cache_clear()
+    try:
+        with pytest.raises(PinciteError, match="not installed completely"):
+            plugins(Group.FORMATS)
+    finally:
+        plugins.cache_clear()
+
+
 def test_other_own_parts_keep_their_contracts() -> None:
     assert {*plugins(Group.FORMATS)} == {*SAMPLES, *TEXTS, "word"} and added(Group.FORMATS) == {}
     for export in export_forms().values():
@@ -85,6 +99,7 @@ def test_the_example_adds_a_format_a_check_and_an_export(
     check_check(plugins(Group.CHECKS)["weekdays"])
     wrong = check_claim("It is heard on Monday, 2027-03-12.", Sources.of(["It is heard on Monday, 2027-03-12."]))
     assert [finding.detail for finding in wrong] == ["2027-03-12 is a Friday"]
+    assert "The plug-in failing of the group pincite.checks failed" in caplog.text
     settings = Settings(data_dir=tmp_path / "data", engine="quoting", ocr=False, page_seconds=29)  # a reader of its own
     with closing(open_pincite(settings)) as app:
         document = app.ingest.add(CALENDAR, "may.ics").document

@@ -201,6 +201,47 @@ def test_requests_of_one_token_are_limited(app: RunningApp, make_token: Callable
     assert statuses == {HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS}
 
 
+ROUTES: tuple[tuple[str, str, dict[str, Any] | None], ...] = (
+    ("GET", "/api/v1/documents", None),
+    ("GET", "/api/v1/collections", None),
+    ("GET", "/api/v1/documents/service-contract.pdf", None),
+    ("GET", "/api/v1/documents/service-contract.pdf/pages/1", None),
+    ("GET", "/api/v1/documents/service-contract.pdf/pages/1/image", None),
+    ("POST", "/api/v1/documents", None),
+    ("POST", "/api/v1/search", {"query": "late payment"}),
+    ("POST", "/api/v1/verify/quote", {"quotation": "Services Agreement"}),
+    ("POST", "/api/v1/verify/claim", {"claim": "The fee is 1.5 %."}),
+    ("POST", "/api/v1/ask", {"question": QUESTION}),
+    ("POST", "/api/v1/ask/stream", {"question": QUESTION}),
+    ("GET", "/v1/models", None),
+    ("POST", "/v1/chat/completions", {"model": "Contracts", "messages": [{"role": "user", "content": QUESTION}]}),
+)
+OF_THE_LIBRARY = ("service-contract", "Meridian", "1.5 %", "Contracts")
+
+
+def test_nothing_is_said_without_a_token(
+    client: httpx2.Client, app: RunningApp, make_token: Callable[..., str]
+) -> None:
+    token = make_token(Permission.READ)
+    wrong: list[dict[str, str]] = [
+        {}, {"Authorization": ""}, {"Authorization": "Bearer"}, {"Authorization": "Bearer ."},
+        {"Authorization": token}, {"Authorization": f"Basic {token}"}, {"Authorization": f"Bearer {token[:-1]}"},
+        {"Authorization": f"Bearer {token}x"}, {"Authorization": f"Bearer {token.swapcase()}"},
+        {"Authorization": "Bearer " + "x" * 4_000}, {"Cookie": f"token={token}"}, {"X-Api-Key": token},
+        {"Authorization": f"Bearer {token} {token}"}, {"Authorization": f"Token {token}"},
+    ]  # fmt: skip
+    asked = 0
+    with httpx2.Client(base_url=app.address, timeout=SECONDS) as stranger:
+        for method, path, given in ROUTES:
+            for headers in wrong:
+                for query in ("", f"?token={token}") if not headers else ("",):
+                    answer = stranger.request(method, path + query, json=given, headers=headers)
+                    assert answer.status_code == HTTPStatus.UNAUTHORIZED, (method, path, headers, answer.status_code)
+                    assert not any(words in answer.text for words in OF_THE_LIBRARY), answer.text
+                    asked += 1
+    assert asked == len(ROUTES) * (len(wrong) + 1) == 195
+
+
 def test_malformed_and_giant_requests_leak_nothing(client: httpx2.Client, app: RunningApp) -> None:
     bodies = (
         b"",
