@@ -22,6 +22,7 @@ from pincite.core.services.bootstrap import Pincite
 from pincite.pages.components.collections import documents_of, draw_collections, draw_membership
 from pincite.pages.components.controls import button, confirm_deletion, danger, download, quiet, row
 from pincite.pages.components.facade import errors_shown, show
+from pincite.pages.components.illustrations import draw_not_described
 from pincite.pages.components.page_map import TROUBLED, draw_page_map, summary
 from pincite.pages.components.page_view import (
     ShownPage,
@@ -308,6 +309,7 @@ def draw_pages(app: Pincite, document: Document, *, beside: bool) -> None:
         if clicked is not None and clicked != st.session_state.get("map_clicked"):
             show_page(SLOT, ShownPage(document.id, clicked))
         st.session_state["map_clicked"] = clicked
+        draw_not_described(app, document, receipts)
         draw_hidden(app, document, receipts, SLOT)
         if document.status is DocumentStatus.READY:
             draw_orders(document, receipts, SLOT)

@@ -57,7 +57,7 @@ def draw(app: Pincite) -> None:
             with st.expander("Advanced"):
                 draw_form(app, "search", ["score_floor"], ["candidates", "kept"])
         with pdfs:
-            draw_form(app, "reading", ["ocr", "web_pages"])
+            draw_form(app, "reading", ["ocr", "web_pages"], ["describe_figures", "picture_model"])
             with st.expander("Advanced"):
                 draw_form(app, "limits", ["max_file_mib", "max_pages"], ["page_seconds", "reader_memory_mib"])
         with programs:

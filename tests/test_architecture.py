@@ -42,6 +42,7 @@ WORKERS = {
     "pincite.core.services.suggestions",
     "pincite.web.door",
     "pincite.core.services.watching",
+    "pincite.core.services.illustrations",
     "pincite.web.gate",
     "pincite.core.export.styles",
     "pincite.web.mcp_servers",

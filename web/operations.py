@@ -64,6 +64,12 @@ class Passages(BaseModel):
     passages: list[Passage] = Field(description="best first")
 
 
+class FigureDescription(BaseModel):
+    description: str
+    described_by: str = Field(description="the model")
+    not_read: list[str] = Field(description="numbers of the description that are not among the words of the figure")
+
+
 class PageText(BaseModel):
     document: str
     document_id: str
@@ -71,6 +77,7 @@ class PageText(BaseModel):
     page_label: str
     pages: int = Field(description="number of pages of the document")
     text: str = Field(description="the visible text; hidden text is left out")
+    figures: list[FigureDescription] = Field(description="what models wrote about figures; not the document's words")
 
 
 class Place(BaseModel):
@@ -194,6 +201,11 @@ class Operations:
             page_label=read.page_label,
             pages=found.page_count,
             text=read.text,
+            figures=[
+                FigureDescription(description=one.text, described_by=one.model, not_read=list(one.unsure))
+                for _, one in self._pincite.illustrations.on_page(found.id, page - 1)
+                if one
+            ],
         )
 
     def page_picture(self, document: str, page: int) -> bytes:

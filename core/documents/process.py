@@ -120,7 +120,8 @@ def _plain(page: Page) -> tuple[Any, ...]:
     layout = (words.packed_spans, words.packed_boxes, list(map(plain_block, page.blocks)))
     hidden = [(item.text, astuple(item.box), item.reason.value) for item in page.hidden]
     head = (page.page_index, page.page_label, page.text)
-    return (*head, *layout, page.status.value, str(page.reason), page.seconds, hidden)
+    illustrations = list(map(astuple, page.illustrations))
+    return (*head, *layout, page.status.value, str(page.reason), page.seconds, hidden, illustrations)
 
 
 def _limit_memory(memory_mib: int) -> None:

@@ -330,8 +330,10 @@ def _page(
     reason: str,
     seconds: float,
     plain_hidden: Sequence[tuple[str, tuple[float, ...], str]],
+    plain_boxes: Sequence[tuple[float, ...]],
 ) -> Page:
     blocks = tuple(block_of(*one) for one in plain_blocks)
     words = PackedWords(spans, boxes)
     hidden = tuple(HiddenText(said, Box(*edges), HiddenReason(why)) for said, edges, why in plain_hidden)
-    return Page(page_index, page_label, text, words, blocks, PageStatus(status), reason, seconds, hidden)
+    illustrations = tuple(Box(*edges) for edges in plain_boxes)
+    return Page(page_index, page_label, text, words, blocks, PageStatus(status), reason, seconds, hidden, illustrations)

@@ -18,7 +18,7 @@ ENDINGS = (
     ".tiff", ".webp", ".bmp", ".gif",
 )  # fmt: skip
 """File name endings that can be added: PDF, and those of the formats in ``core.documents.formats``."""
-READER = 3
+READER = 4
 """The version of how pages are read, kept with each page: raised by whatever makes them come out otherwise."""
 
 
@@ -173,6 +173,8 @@ class Page:
     """A PageReason, or words of its own."""
     seconds: float = 0.0
     hidden: tuple[HiddenText, ...] = ()
+    illustrations: tuple[Box, ...] = ()
+    """Pictures, photographs and drawings, whose contents are not in the text."""
 
     @property
     def wants_recognition(self) -> bool:

@@ -6,7 +6,7 @@ A port's contract suite, run on every adapter, is in tests/contracts.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,6 +110,17 @@ class ChatModel(Protocol):
 
     def of_last_answer(self, question: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Ask again in the conversation of its last answer, so that the model does not read the evidence twice."""
+
+
+@runtime_checkable
+class PictureModel(Protocol):
+    """A model that describes pictures."""
+
+    @property
+    def name(self) -> str: ...
+
+    def describe(self, picture: bytes, instructions: str, stopped: Callable[[], bool]) -> str:
+        """Return what it writes about a PNG. Raises ModelUnavailableError, also where it does not see pictures."""
 
 
 class Embedder(Protocol):

@@ -125,6 +125,17 @@ class Choices(BaseModel):
         "a style of citationstyles.org, such as oscola or apa, or the path of a .csl file.",
     )
 
+    picture_model: Storable = Field(
+        default="",
+        title="Model that describes figures",
+        description="Such as ollama:qwen2.5vl. Empty: the model that writes the answers.",
+    )
+    describe_figures: bool = Field(
+        default=False,
+        title="Describe figures when documents are read",
+        description="A model that sees pictures describes every figure. Off: only those that you ask for.",
+    )
+
     offer_reranker: bool = Field(
         default=True,
         title="Offer FlashRank",

@@ -144,6 +144,16 @@ class OllamaChat(ServedChat):
         )
         return reply.message.content or ""
 
+    def check_sight(self) -> None:
+        if self._shown.capabilities and "vision" not in self._shown.capabilities:
+            raise ModelUnavailableError(
+                f"{self.model} does not see pictures.",
+                hint="Choose a model with vision in the settings, such as qwen2.5vl or gemma3.",
+            )
+
+    def _message(self, text: str, picture: bytes) -> dict[str, Any]:
+        return {"role": "user", "content": text, "images": [picture]}
+
     @property
     def _thinks(self) -> bool:
         return "thinking" in (self._shown.capabilities or ())
@@ -154,7 +164,7 @@ class OllamaChat(ServedChat):
         most = ANSWER_TOKENS + (THINKING_TOKENS if self._thinks else 0)
         return {"num_ctx": self.context_tokens, "num_predict": most, "temperature": 0}
 
-    def pieces(self, messages: list[dict[str, str]], stopped: Callable[[], bool]) -> Generator[ReplyPiece, None, None]:
+    def pieces(self, messages: list[dict[str, Any]], stopped: Callable[[], bool]) -> Generator[ReplyPiece, None, None]:
         with stoppable(stopped):
             options, think = self._options, True if self._thinks else None
         for part in stream(

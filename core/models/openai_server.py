@@ -1,5 +1,6 @@
 """Servers that speak OpenAI's protocol (vLLM, LM Studio, llama.cpp, gateways), through the ``openai`` client."""
 
+import base64
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cached_property
@@ -196,13 +197,20 @@ class OpenAiChat(ServedChat):
         known = [size for size in sizes if type(size) is int]
         return min_context(known, MAX_CONTEXT) if known else UNSAID_CONTEXT
 
+    def _message(self, text: str, picture: bytes) -> dict[str, Any]:
+        url = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
+        return {
+            "role": "user",
+            "content": [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": url}}],
+        }
+
     def _reply(self, messages: list[dict[str, str]], schema: Mapping[str, Any]) -> str:
         form = {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(schema)}}
         (told,) = self._asked(messages, {"response_format": form}, STRUCTURED_SECONDS)
         message = told.choices[0].message if told.choices else None
         return (message.content if message else None) or ""
 
-    def pieces(self, messages: list[dict[str, str]], stopped: Callable[[], bool]) -> Generator[ReplyPiece, None, None]:
+    def pieces(self, messages: list[dict[str, Any]], stopped: Callable[[], bool]) -> Generator[ReplyPiece, None, None]:
         """Its token count comes after the last words, where the server has one."""
         ended = cut = False
         read = 0
@@ -219,7 +227,7 @@ class OpenAiChat(ServedChat):
 
     def _asked(
         self,
-        messages: list[dict[str, str]],
+        messages: Sequence[Mapping[str, Any]],
         form: Mapping[str, Any],
         seconds: float,
         stopped: Callable[[], bool] = lambda: False,
@@ -228,7 +236,7 @@ class OpenAiChat(ServedChat):
 
         What a server refuses is asked once more in the words of newer models, which choose their own temperature.
         """
-        sent = sum(len(message["content"]) for message in messages)
+        sent = sum(len(text) for message in messages if isinstance(text := message["content"], str))
         room = self.context_tokens - int(sent / CHARACTERS_PER_TOKEN)  # servers refuse more than they have
         most = min(max(room, ANSWER_TOKENS), ANSWER_TOKENS + THINKING_TOKENS)
         for limits in ({"max_tokens": most, "temperature": 0}, {"max_completion_tokens": most}):

@@ -12,7 +12,7 @@ from typing import Any
 from pincite.core.domain.answers import Usage
 from pincite.core.domain.errors import ModelInterruptedError, ModelUnavailableError, StoppedError
 from pincite.core.domain.ports import AnswerRequest
-from pincite.core.models.client import ServerTrouble, strict_json
+from pincite.core.models.client import ServerTrouble, stoppable, strict_json
 from pincite.core.models.prompts import messages_for
 from pincite.core.text.plain import storable
 from pincite.core.text.thinking import CLOSING, OPENING, split_thinking
@@ -108,7 +108,7 @@ class ServedChat(ABC):
         """At most MAX_CONTEXT. Raises ModelUnavailableError."""
 
     @abstractmethod
-    def pieces(self, messages: list[dict[str, str]], stopped: Callable[[], bool]) -> Generator[ReplyPiece, None, None]:
+    def pieces(self, messages: list[dict[str, Any]], stopped: Callable[[], bool]) -> Generator[ReplyPiece, None, None]:
         """What the server answers, as it comes. Raises ServerTrouble, ModelUnavailableError and StoppedError."""
 
     @abstractmethod
@@ -165,6 +165,26 @@ class ServedChat(ABC):
             raise self.error(trouble, begun=bool(written)) from trouble
         finally:
             pieces.close()  # the server is let go at once
+
+    def describe(self, picture: bytes, instructions: str, stopped: Callable[[], bool]) -> str:
+        self.check_sight()
+        try:
+            with stoppable(stopped):
+                pieces = self.pieces([self._message(instructions, picture)], stopped)
+                text = "".join(piece.text for piece in pieces)
+        except (ServerTrouble, StoppedError) as trouble:
+            raise ModelUnavailableError(
+                f"{self.model} did not describe the picture: its server {trouble}.",
+                hint="Choose a model that sees pictures, such as qwen2.5vl or gemma3.",
+            ) from trouble
+        return split_thinking(storable(text).translate(_CONTROLS))[1]
+
+    def check_sight(self) -> None:  # noqa: B027 - most servers do not say it
+        """Raises ModelUnavailableError where the server says that the model sees no pictures."""
+
+    @abstractmethod
+    def _message(self, text: str, picture: bytes) -> dict[str, Any]:
+        """Return a message of the user with a PNG."""
 
     def structured(self, instructions: str, content: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return self._structured(

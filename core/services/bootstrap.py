@@ -19,6 +19,7 @@ from pincite.core.store.condition import Condition
 from pincite.core.store.copies import DailyCopy
 from pincite.core.store.data_dir import check_ours, claim, delete_old_files, quarantined
 from pincite.core.store.database import Database, empty_log
+from pincite.core.store.descriptions import Descriptions
 from pincite.core.store.exact import NoMeaning
 from pincite.core.store.indexes import Indexes
 from pincite.core.store.jobs import Jobs
@@ -47,6 +48,7 @@ class Pincite:
         from pincite.core.services.deletion import Deletion
         from pincite.core.services.engines import Engines
         from pincite.core.services.exports import Exports
+        from pincite.core.services.illustrations import Illustrations
         from pincite.core.services.ingest import Documents
         from pincite.core.services.model_library import ModelLibrary
         from pincite.core.services.references import ReferenceImport
@@ -130,12 +132,20 @@ class Pincite:
         self.documents = Documents(
             self.settings.current, self.library, self._open_ingest, quarantined=lambda: quarantined(settings)
         )
+        self.illustrations = Illustrations(
+            lambda: self.settings.current,
+            self.documents,
+            self.library,
+            Descriptions(self.database),
+            lambda: self._meaning()[0],
+        )
         self.references = ReferenceImport(self.documents, self.collections)
         self.watching = Watching(
             Watched(self.database), self.library, self.collections, lambda: self.documents.ingest, settings
         )
         if at_work:
             self.watching.start()
+            self.illustrations.start()
         self.regression = Regression(self.runner, self.turns, self.sessions, self.reviews, self.library)
         condition = Condition(self.database, self.library, settings)
         self.health = Health(lambda: self.settings.current, self.library, condition, self.engines.state)
@@ -148,6 +158,7 @@ class Pincite:
         """Stop turns and ingest, in that order, and close every file."""
         self.closed = True
         self.watching.close()
+        self.illustrations.close()
         self.engines.close()
         self.models.stop()
         self.suggestions.close()

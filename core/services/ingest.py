@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from pincite.core.documents.marking import framed, lines_of, mark_words, show_hi
 from pincite.core.documents.read_back import OwnText, compare_with_own_text, read_back
 from pincite.core.documents.reader import ProcessReader
 from pincite.core.domain.answers import Citation, Likeness, ReadBack
-from pincite.core.domain.documents import AddOutcome, DocumentStatus, HiddenReason, PageKey
+from pincite.core.domain.documents import AddOutcome, DocumentStatus, HiddenReason, Page, PageKey
 from pincite.core.domain.errors import DocumentError, PinciteError
 from pincite.core.domain.settings import Settings
 from pincite.core.domain.turns import now
@@ -112,6 +113,12 @@ class Documents:
         count = self._library.get(document_id).page_count if wanted else 0
         texts = ((at, self._library.page_text(document_id, at)) for at in range(count))
         return [(document_id, at) for at, text in texts if wanted in " ".join(text.split()).casefold()]
+
+    def recognised(self, document_id: str, page_index: int) -> list[Page]:
+        """Return a page as OCR reads it; empty where it cannot."""
+        with suppress(PinciteError):
+            return list(self._reader.recognise(self._library.file_path(document_id), [page_index]))
+        return []
 
     def read_back(self, citation: Citation) -> ReadBack:
         """Compare a quotation with the picture of its page or, in other formats, with the text of the file."""

@@ -14,6 +14,7 @@ from pincite.core.domain.codec import decoding, readable
 from pincite.core.domain.documents import (
     GIVEN,
     READER,
+    Box,
     Coverage,
     Document,
     DocumentStatus,
@@ -359,6 +360,7 @@ def stored_page(row: Row) -> Page:
         reason=reason,
         seconds=row["seconds"],
         hidden=_hidden(row),
+        illustrations=readable(tuple[Box, ...], row["illustrations"]) or () if row["illustrations"] else (),
     )
 
 

@@ -11,7 +11,16 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from pincite.core.domain.codec import to_json
-from pincite.core.domain.documents import READER, DocumentStatus, HiddenText, OutlineEntry, Page, Passage, embedding_key
+from pincite.core.domain.documents import (
+    READER,
+    Box,
+    DocumentStatus,
+    HiddenText,
+    OutlineEntry,
+    Page,
+    Passage,
+    embedding_key,
+)
 from pincite.core.domain.page_layout import encode_layout
 from pincite.core.domain.ports import KeywordIndex, PdfInfo
 from pincite.core.domain.settings import Settings
@@ -292,6 +301,7 @@ def _page_row(document_id: str, page: Page) -> dict[str, object]:
         "layout": encode_layout(page.words, page.blocks),
         "recognise": int(page.wants_recognition),
         "hidden": to_json(page.hidden, tuple[HiddenText, ...]),
+        "illustrations": to_json(page.illustrations, tuple[Box, ...]),
         "reader": READER,
     }
 

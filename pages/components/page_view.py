@@ -17,6 +17,7 @@ from pincite.core.text.orders import orders_in
 from pincite.pages.components.collections import id_for_a_new_session
 from pincite.pages.components.controls import button, download, icon_button, quiet, row
 from pincite.pages.components.facade import errors_shown, pincite, safely, tell
+from pincite.pages.components.illustrations import draw_illustrations
 from pincite.pages.components.layout import HEAD
 from pincite.pages.components.page_words import PICTURE, draw_page_tools
 from pincite.pages.components.words import chip_label, escape, shorten
@@ -138,6 +139,7 @@ def draw_picture(document: Document, shown: ShownPage, slot: str) -> None:
         return
     with st.container(key=PICTURE):
         st.image(picture, width="stretch", alt=f"Page {shown.page_index + 1} of {document.name}")
+    draw_illustrations(pincite(), document, shown.page_index)
 
 
 def _choose_layers(document: Document, page: Page) -> tuple[HiddenReason, ...]:

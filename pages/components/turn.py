@@ -34,6 +34,7 @@ from pincite.pages.components.controls import (
     row,
 )
 from pincite.pages.components.facade import errors_shown, safely
+from pincite.pages.components.illustrations import draw_related
 from pincite.pages.components.page_view import draw_chips, passages_found
 from pincite.pages.components.printing import draw_printed_citations
 from pincite.pages.components.sessions import choose_session, leave_if_removed
@@ -192,6 +193,7 @@ def draw_answer(
     draw_charts(final.parts)
     draw_chips(final.citations, document_names, slot, turn.id)
     draw_printed_citations(final.citations, document_names)
+    draw_related(app, turn, document_names)
     if turn.thoughts:
         with st.expander("The model's reasoning", type="compact", icon=":material/psychology:"):
             st.caption("Not part of the answer, and not checked.")

@@ -4,7 +4,9 @@ import sqlite3
 
 
 def without_versions(connection: sqlite3.Connection) -> None:
-    """Remove watched folders (version 20), tokens (19), places of turns and instructions of collections (18)."""
+    """Remove what versions 18 to 21 added: places of turns, tokens, watched folders, illustrations."""
+    connection.execute("DROP TABLE descriptions")
+    connection.execute("ALTER TABLE pages DROP COLUMN illustrations")
     connection.execute("DROP TABLE watched_files")
     connection.execute("DROP TABLE watched_folders")
     connection.execute("DROP TABLE tokens")

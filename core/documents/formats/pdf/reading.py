@@ -21,6 +21,7 @@ from pincite.core.documents.formats.pdf.banded import in_bands
 from pincite.core.documents.formats.pdf.blocks import compose
 from pincite.core.documents.formats.pdf.drawn import drawn_on
 from pincite.core.documents.formats.pdf.garbling import garbling
+from pincite.core.documents.formats.pdf.illustrations import illustrations
 from pincite.core.documents.formats.pdf.layout import Line, arrange
 from pincite.core.documents.formats.pdf.margins import line_numbers
 from pincite.core.documents.formats.pdf.pdfium_text import PageWords, display_of, read_words
@@ -72,6 +73,7 @@ class LaidPage:
     objects: int
     seconds: float
     hidden: tuple[HiddenText, ...] = ()
+    illustrations: tuple[Box, ...] = ()
 
 
 class OpenPdf:
@@ -114,7 +116,7 @@ class OpenPdf:
         else:
             page = self._composed(page_index, status, reason, started, edges, laid.words, laid.lines)
         hidden = (*laid.hidden, *self._left_out.get(page_index, ()))
-        return replace(page, hidden=hidden) if hidden else page
+        return replace(page, hidden=hidden, illustrations=laid.illustrations)
 
     def recognise(self, page_index: int, stopped: Stopped) -> Page:
         """Read one page from its picture; running lines and labels are found with the pages recognised just before."""
@@ -137,7 +139,9 @@ class OpenPdf:
             return self._page(page_index, PageStatus.EMPTY, "no text was recognised in the picture", started, edges)
         page = self._composed(page_index, PageStatus.OCR, "", started, edges, words, lines)
         laid = self._lay(page_index, stopped)
-        return replace(page, hidden=laid.hidden) if isinstance(laid, LaidPage) else page
+        return (
+            replace(page, hidden=laid.hidden, illustrations=laid.illustrations) if isinstance(laid, LaidPage) else page
+        )
 
     def image(self, page_index: int, width: int) -> bytes:
         """Draw a page as a PNG, forms filled in."""
@@ -214,7 +218,7 @@ class OpenPdf:
             annotations = annotated(page)
             if typed_too and has_typed(page):
                 page, words = self._with_typed(page, page_index, words)
-            words, hidden, rules = self._seen(page, words)
+            words, hidden, rules, found = self._seen(page, words)
         finally:
             page.close()
         words = without_signs(words, annotations)
@@ -225,16 +229,18 @@ class OpenPdf:
             lines = in_bands(arrange(words, rules, is_sheet=self._is_sheet))
         edges = labels.edge_lines(lines, words.height)
         words, lines = with_annotated(words, lines, annotations)
-        return LaidPage(words, lines, edges, pictures, objects, time.perf_counter() - started, hidden)
+        return LaidPage(words, lines, edges, pictures, objects, time.perf_counter() - started, hidden, found)
 
     @staticmethod
-    def _seen(page: pdfium.PdfPage, words: PageWords) -> tuple[PageWords, tuple[HiddenText, ...], NDArray[np.float64]]:
-        """Return the words of the text, those that are hidden, struck out or marks of notes, and the drawn rules.
+    def _seen(
+        page: pdfium.PdfPage, words: PageWords
+    ) -> tuple[PageWords, tuple[HiddenText, ...], NDArray[np.float64], tuple[Box, ...]]:
+        """Return the words of the text, those that are hidden, struck out or marks of notes, the rules and figures.
 
         An OCR layer is compared with its picture. The rules have shape (rules, 4), as the boxes of words.
         """
-        drawn = drawn_on(page)
-        rules = display_of(page)(drawn.rules()[:, [0, 3, 2, 1]])
+        drawn, displayed = drawn_on(page), display_of(page)
+        rules = displayed(drawn.rules()[:, [0, 3, 2, 1]])
         seen = apart(page, words, drawn)
         if seen.layer:
             seen = compared_with_picture(page, seen)
@@ -250,7 +256,10 @@ class OpenPdf:
             )
             kept += _kept_apart(words, gone, HiddenReason.MARK)
             words = replace(without(words, gone, shown), gaps=gaps[~gone])
-        return replace(words, levels=np.zeros(0, np.int8)), tuple(kept), rules
+        size = np.maximum(np.array([words.width, words.height] * 2), 1.0)
+        boxes = illustrations(drawn, displayed(drawn.bounds[:, [0, 3, 2, 1]]) / size, words.boxes / size).tolist()
+        found = tuple(Box(*box) for box in boxes)
+        return replace(words, levels=np.zeros(0, np.int8)), tuple(kept), rules, found
 
     def _with_typed(self, page: pdfium.PdfPage, page_index: int, words: PageWords) -> tuple[pdfium.PdfPage, PageWords]:
         """Return the page with what is typed onto it; its words hold that too, unless it hides or garbles others."""
