@@ -28,7 +28,7 @@ from pypdf.generic import (
 from pincite.core.domain.documents import PageKey
 from pincite.core.export.manifest import Exhibit, Exhibits, Manifest, PinCite, ToldAnswer, as_json, bound
 from pincite.core.export.marks import add_highlight, shortened
-from pincite.core.export.styles import Citing, Note, References, plain
+from pincite.core.export.styles import PLAIN, References, fragments, plain
 
 MANIFEST = "pincite-manifest.json"
 SEAL = b"\n%pincite-sha256:"
@@ -47,7 +47,7 @@ def write(manifest: Manifest, exhibits: Exhibits) -> bytes:
 
 def bind(manifest: Manifest, exhibits: Exhibits) -> bytes:
     """Return the binder as a PDF; ``exhibits`` has each page that a citation of the answers names."""
-    manifest = bound(manifest, {})
+    manifest = bound(_cited(manifest), {})
     opened = cache(PdfReader)  # a source of many cited pages is parsed once
     for _ in range(MAX_PASSES):  # the cover lists the pages of the exhibits, and its own length moves them
         written = manifest
@@ -174,9 +174,6 @@ def cover_of(manifest: Manifest) -> bytes:
     def say(text: str, style: ParagraphStyle = body, *, before: str = "") -> None:
         paragraphs.append(Paragraph(before + escape(drawable(text)), style))
 
-    references = References([_note(group) for answer in manifest.answers for group in _groups(answer)], manifest.style)
-    notes = iter(references.notes)
-
     say("Evidence binder", title)
     made = f"Made {manifest.made_at[:16].replace('T', ' ')} UTC by Pincite {manifest.made_with['pincite']}."
     say(f"{made} The attached file {MANIFEST} holds all of it for machines; “pincite verify” proves it against the "
@@ -187,10 +184,10 @@ def cover_of(manifest: Manifest) -> bytes:
             say(line)
         say(answer.finding, small)
         for group in _groups(answer):
-            say(_where(group), small, before=f"<b>[{group[0].number}]</b> {_markup(next(notes))} ")
-    if references.sources:
+            say(_where(group), small, before=f"<b>[{group[0].number}]</b> {_markup(_citation(group[0]))} ")
+    if manifest.references:
         say("References", head)
-    for entry in references.sources:
+    for entry in manifest.references:
         say("", small, before=_markup(entry))
     say("Documents", head)
     for source in dict.fromkeys(place.source for answer in manifest.answers for place in answer.citations):
@@ -221,8 +218,24 @@ def _groups(answer: ToldAnswer) -> Iterator[list[PinCite]]:
         yield list(group)
 
 
-def _note(group: list[PinCite]) -> Note:
-    return [(group[0], "")]
+def _cited(manifest: Manifest) -> Manifest:
+    """Return the manifest with the citations by its style: the cover is made of it alone, also when it is verified."""
+    if manifest.style == PLAIN:
+        return manifest
+    groups = [group for answer in manifest.answers for group in _groups(answer)]
+    written = References([[(group[0], "")] for group in groups], manifest.style)
+    notes = iter(written.notes)
+    answers = []
+    for answer in manifest.answers:
+        citations = [
+            replace(place, cited=note) for group in _groups(answer) for note in [next(notes)] for place in group
+        ]
+        answers.append(replace(answer, citations=tuple(citations)))
+    return replace(manifest, answers=tuple(answers), references=tuple(written.sources))
+
+
+def _citation(place: PinCite) -> str:
+    return place.cited or escape(plain(place))
 
 
 def _where(group: list[PinCite]) -> str:
@@ -232,10 +245,10 @@ def _where(group: list[PinCite]) -> str:
     return f"({where}): {'; '.join(f'“{one.quotation}”' for one in group)}"
 
 
-def _markup(citing: Citing) -> str:
+def _markup(citing: str) -> str:
     """Return a citation in the markup of ReportLab."""
     marked = ""
-    for fragment in citing:
+    for fragment in fragments(citing):
         text = escape(fragment.text.encode(_FONT_ENCODING, "replace").decode(_FONT_ENCODING))
         for tag, look in _TAGS:
             text = f"<{tag}>{text}</{tag}>" if getattr(fragment, look) else text

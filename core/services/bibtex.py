@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from pincite.core.domain.errors import DocumentError
 from pincite.core.export.manifest import csl_date
@@ -29,6 +31,8 @@ _TEXTS = {
 }  # fmt: skip
 _NAMES = {"author": "author", "editor": "editor", "translator": "translator"}
 _AS_IT_STANDS = {"doi": "DOI", "url": "URL"}
+MONTHS = 12
+_PERCENT = re.compile(r"(?<!\\)%")
 _APART = re.compile(r"(?<!\\);")
 _PARTS = re.compile(r"(?<!\\):")
 _EXTENDED = re.compile(r"\b([a-z]{1,20})=([^,]{1,200})")
@@ -41,23 +45,35 @@ def read_bibtex(path: Path) -> list[Reference]:
     """Return the entries of a file. Raises DocumentError."""
     from bibtexparser.entrypoint import parse_string  # loaded only where such a file is read
     from bibtexparser.middlewares import MonthIntMiddleware
+    from bibtexparser.model import Entry
 
-    logging.getLogger("bibtexparser").setLevel(logging.ERROR)  # entries that cannot be read are counted below
+    logging.getLogger("bibtexparser").setLevel(logging.ERROR)  # what it complains about is reported below
     try:
         if path.stat().st_size > MAX_MIB * 2**20:
             raise DocumentError(f"{path.name} is larger than {MAX_MIB} MiB.", hint="Export a smaller collection.")
-        text = path.read_text(encoding="utf-8-sig", errors="replace")
+        content = path.read_bytes()
     except OSError as error:
         raise DocumentError(f"{path} cannot be read ({error.strerror}).", hint="Check the path.") from error
-    library = parse_string(text, append_middleware=[MonthIntMiddleware()])
+    library = parse_string(_decoded(content), append_middleware=[MonthIntMiddleware()])
+    blocks = [*library.entries, *(block.ignore_error_block for block in library.failed_blocks)]  # a key or field twice
     references = [
         Reference(_item(entry.entry_type, fields), tuple(_files(fields.get("file", ""), path.parent)))
-        for entry in library.entries
-        for fields in [{field.key.lower(): str(field.value) for field in entry.fields}]
+        for entry in blocks
+        if isinstance(entry, Entry)
+        for fields in [{field.key.lower(): str(field.value) for field in reversed(entry.fields)}]
     ]
-    if not references:
+    unread = sum(not isinstance(block, Entry) for block in blocks)
+    references += [Reference({"title": f"{path.name}, invalid entries: {unread}"}, ())] * bool(unread)
+    if not library.entries and not any(one.files for one in references):
         raise DocumentError(f"{path.name} holds no entries of BibTeX.", hint="Export the collection as Better BibTeX.")
     return references
+
+
+def _decoded(content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252", errors="replace")
 
 
 def _item(kind: str, fields: Mapping[str, str]) -> dict[str, Any]:
@@ -86,7 +102,7 @@ def _item(kind: str, fields: Mapping[str, str]) -> dict[str, Any]:
 def _of_parts(fields: Mapping[str, str]) -> Iterator[str]:
     if year := fields.get("year"):
         yield _plain(year)
-        if (month := fields.get("month", "")).isdecimal():
+        if (month := fields.get("month", "")).isdecimal() and 1 <= int(month) <= MONTHS:
             yield month
 
 
@@ -94,7 +110,9 @@ def _people(names: str) -> Iterator[dict[str, str]]:
     from bibtexparser.middlewares.names import parse_single_name_into_parts, split_multiple_persons_names
 
     for name in split_multiple_persons_names(names):
-        if name.startswith("{") and name.endswith("}"):
+        if name == "others":
+            continue
+        if _is_one_group(name):
             yield {"literal": _plain(name)}
             continue
         if extended := dict(_EXTENDED.findall(name)):
@@ -105,17 +123,29 @@ def _people(names: str) -> Iterator[dict[str, str]]:
         yield {part: _plain(" ".join(words)) for part, words in read.items() if words}
 
 
+def _is_one_group(name: str) -> bool:
+    """Return whether braces enclose all of a name, which is then no person's."""
+    depth = 0
+    for at, letter in enumerate(name):
+        depth += (letter == "{") - (letter == "}")
+        if not depth:
+            return letter == "}" and at == len(name) - 1
+    return False
+
+
 def _plain(latex: str) -> str:
     from pylatexenc.latex2text import LatexNodes2Text
 
-    text: str = LatexNodes2Text(keep_comments=True).latex_to_text(latex)
+    text: str = LatexNodes2Text().latex_to_text(_PERCENT.sub(r"\\%", latex))
     return " ".join(text.split())
 
 
 def _files(value: str, folder: Path) -> Iterator[Path]:
     """Yield the files of a ``file`` field: paths, or title, path and type between colons, between semicolons."""
-    for one in _APART.split(value):
+    for one in _APART.split(value.replace(r"$\backslash$:", r"\:")):
         parts = _PARTS.split(one)
         named = parts[1] if len(parts) == len(("title", "path", "type")) else one
         if path := _ESCAPED.sub(r"\1", named).strip():
-            yield folder / path
+            yield folder / (
+                Path(url2pathname(urlsplit(path).path)) if path.startswith("file:") else Path(path).expanduser()
+            )

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from pincite.core.domain.documents import Box, DocumentStatus, Page
-from pincite.core.domain.errors import ModelUnavailableError
+from pincite.core.domain.errors import ModelUnavailableError, SettingsError
 from pincite.core.domain.illustrations import MAX_DESCRIPTION_LENGTH, Description, Illustration
 from pincite.core.domain.ports import Embedder, PictureModel
 from pincite.core.domain.settings import Settings
@@ -60,15 +60,17 @@ class Illustrations:
 
     def not_described(self, document_id: str) -> list[Illustration]:
         """Return the figures that nothing is known of but where they are."""
-        known = {one.figure for one in self._descriptions.list(document_id)}
-        return [one for one in self._descriptions.illustrations(document_id) if one not in known]
+        return self._descriptions.not_described(document_id)
 
-    def related(self, question: str, document_ids: Sequence[str], passages: Sequence[str]) -> list[Description]:
+    def described(self, document_ids: Sequence[str]) -> list[Description]:
+        """Return all descriptions of these documents."""
+        return list(chain.from_iterable(map(self._descriptions.list, document_ids)))
+
+    def related(self, question: str, described: Sequence[Description], passages: Sequence[str]) -> list[Description]:
         """Return the descriptions that are closer in meaning to a question than all these passages, the closest first.
 
         Raises ModelUnavailableError where no model of meaning answers.
         """
-        described = list(chain.from_iterable(map(self._descriptions.list, document_ids)))
         if not described:
             return []
         embedder = self._embedder()
@@ -94,6 +96,16 @@ class Illustrations:
 
     def describe(self, figure: Illustration) -> Description:
         """Have a figure described and store it. Raises ModelUnavailableError and DocumentError."""
+        model = self._model()
+        text = model.describe(self.picture(figure), INSTRUCTIONS, self._stop.is_set).strip()[:MAX_DESCRIPTION_LENGTH]
+        if not text:
+            raise ModelUnavailableError(f"{model.name} wrote nothing about the figure.", hint="Try another model.")
+        description = Description(figure, model.name, text, self._unsure(figure, text), now())
+        self._descriptions.put(description)
+        return description
+
+    def _model(self) -> PictureModel:
+        """Raises ModelUnavailableError and SettingsError."""
         settings = self._settings()
         model = choose_engine(settings, settings.picture_model or None)
         if not isinstance(model, PictureModel):
@@ -101,12 +113,7 @@ class Illustrations:
                 "No model that sees pictures is connected.",
                 hint="Connect one in the settings, such as qwen2.5vl or gemma3 in Ollama.",
             )
-        text = model.describe(self.picture(figure), INSTRUCTIONS, self._stop.is_set).strip()[:MAX_DESCRIPTION_LENGTH]
-        if not text:
-            raise ModelUnavailableError(f"{model.name} wrote nothing about the figure.", hint="Try another model.")
-        description = Description(figure, model.name, text, self._unsure(figure, text), now())
-        self._descriptions.put(description)
-        return description
+        return model
 
     def delete(self, figure: Illustration) -> None:
         """Delete what a model wrote about a figure."""
@@ -138,23 +145,24 @@ class Illustrations:
         pause = _PAUSE_SECONDS
         while not self._stop.wait(pause):
             pause = _PAUSE_SECONDS
-            figure = None
             try:
                 while figure := self._next():
+                    self._model()
+                    self._failed.add(figure)  # until it is described: one that cannot be is not asked for again
                     self.describe(figure)
-            except ModelUnavailableError:
+                    self._failed.discard(figure)
+            except (ModelUnavailableError, SettingsError):
                 pause = _RETRY_SECONDS
             except Exception:  # the thread's outermost frame: the fault goes to the log, and other figures follow
                 logger.exception("A figure could not be described")
-                self._failed.update([figure] if figure else [])
 
     def _next(self) -> Illustration | None:
         """Return a figure that is to be described; one that failed is not tried again until the next start."""
         if self._stop.is_set() or not self._settings().describe_figures:
             return None
-        ready = (document for document in self._library.list() if document.status is DocumentStatus.READY)
-        left = (figure for document in ready for figure in self.not_described(document.id))
-        return next((figure for figure in left if figure not in self._failed), None)
+        ready = {document.id for document in self._library.list() if document.status is DocumentStatus.READY}
+        left = self._descriptions.not_described()
+        return next((figure for figure in left if figure.document_id in ready and figure not in self._failed), None)
 
 
 def _words_in(page: Page, box: Box) -> str:

@@ -108,7 +108,8 @@ def _date(date: dict[str, Any]) -> dict[str, Any]:
     """Return a date, or a range of two, as citeproc-py reads them."""
     parts = [[int(part) for part in one if str(part).isdecimal()] for one in date.get("date-parts", ())]
     if parts and all(parts):
-        return {"date-parts": parts[:2]}
+        years_only = all(len(one) == 1 for one in parts[:2])
+        return {"date-parts": parts[: 2 if years_only else 1]}  # citeproc-py prints no range of months
     return {"literal": str(date["literal"])} if date.get("literal") else {}
 
 

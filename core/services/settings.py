@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pincite.core.domain.settings import Settings, save_choices
 from pincite.core.export.styles import check_style
+from pincite.core.services.registry import check_engine
 
 if TYPE_CHECKING:
     from pincite.core.store.indexes import Indexes
@@ -34,6 +35,8 @@ class SettingsInForce:
             changed = previous.but(**chosen)
             if "citation_style" in chosen:
                 check_style(changed.citation_style)
+            if changed.picture_model and "picture_model" in chosen:
+                check_engine(changed.picture_model)
             save = partial(save_choices, changed.data_dir, chosen)
             self._indexes.use(changed)
             try:

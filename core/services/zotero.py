@@ -78,7 +78,10 @@ class Zotero:
         if entry["data"]["itemType"] == "attachment":
             return Reference({}, tuple(self._files(client, prefix, [entry])))
         told = entry.get("csljson")
-        [item, *_] = checked(json.loads(told) if isinstance(told, str) else [told]) or [{}]
+        try:
+            [item, *_] = checked(json.loads(told) if isinstance(told, str) else [told]) or [{}]
+        except ValueError:
+            item = {}
         children = self._items(client, f"{prefix}/items/{entry['key']}/children?itemType=attachment")
         return Reference(item, tuple(self._files(client, prefix, children)))
 
@@ -86,7 +89,7 @@ class Zotero:
         """Yield where the files of attachments are; a linked web page has none, and a file may not be synced yet."""
         for one in attachments:
             if one["data"].get("linkMode") != "linked_url":
-                reply = client.get(f"{prefix}/items/{one['key']}/file/view/url")
+                reply = self._get(client, f"{prefix}/items/{one['key']}/file/view/url")
                 url = urlsplit(reply.text.strip())
                 if reply.is_success and url.scheme == "file":
                     yield Path(url2pathname(url.path))
@@ -101,16 +104,24 @@ class Zotero:
         import httpx
 
         found, following = list[dict[str, Any]](), path
+        while following:
+            reply = self._get(client, following)
+            try:
+                found += reply.raise_for_status().json()
+            except (httpx.HTTPError, ValueError, TypeError) as error:
+                raise DocumentError(f"Zotero does not answer ({error}).", hint="Start it again.") from error
+            following = reply.links.get("next", {}).get("url", "")
+        return found
+
+    def _get(self, client: "httpx.Client", path: str) -> "httpx.Response":
+        import httpx
+
         try:
-            while following:
-                reply = client.get(following)
-                if reply.status_code == httpx.codes.FORBIDDEN:
-                    raise DocumentError("Zotero does not let other programs read its library.", hint=_TURN_ON)
-                reply.raise_for_status()
-                found += reply.json()
-                following = reply.links.get("next", {}).get("url", "")
+            reply = client.get(path)
         except httpx.ConnectError as error:
             raise DocumentError("Zotero is not running on this machine.", hint=f"Start it. {_TURN_ON}") from error
-        except (httpx.HTTPError, ValueError, TypeError) as error:
+        except httpx.HTTPError as error:
             raise DocumentError(f"Zotero does not answer ({error}).", hint="Start it again.") from error
-        return found
+        if reply.status_code == httpx.codes.FORBIDDEN:
+            raise DocumentError("Zotero does not let other programs read its library.", hint=_TURN_ON)
+        return reply

@@ -7,6 +7,8 @@ from pincite.core.domain.documents import Box
 from pincite.core.domain.illustrations import Description, Illustration
 from pincite.core.store.database import Database
 
+Illustrations = list[Illustration]
+
 
 class Descriptions:
     """The rows of ``descriptions``, and the figures of pages."""
@@ -14,24 +16,33 @@ class Descriptions:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def illustrations(self, document_id: str) -> list[Illustration]:
-        """Return the figures of a document by page; none where its pages were read by an earlier version."""
+    def illustrations(self, document_id: str = "") -> Illustrations:
+        """Return the figures by page, of all documents or of one; none of pages that an earlier version read."""
         rows = self._database.connection.execute(
-            """SELECT page_index, illustrations FROM pages
-               WHERE document_id = ? AND length(illustrations) > 2 ORDER BY page_index""",
+            """SELECT document_id, page_index, illustrations FROM pages INDEXED BY illustrated_pages
+               WHERE length(illustrations) > 2 AND ?1 IN ('', document_id) ORDER BY document_id, page_index""",
             (document_id,),
         )
         return [
-            Illustration(document_id, row["page_index"], box)
+            Illustration(row["document_id"], row["page_index"], box)
             for row in rows
             for box in readable(tuple[Box, ...], row["illustrations"]) or ()
         ]
 
+    def not_described(self, document_id: str = "") -> Illustrations:
+        """Return the figures that no model has described, of all documents or of one."""
+        rows = self._database.connection.execute("SELECT document_id, page_index, box FROM descriptions")
+        known = {(row["document_id"], row["page_index"], row["box"]) for row in rows}
+        found = self.illustrations(document_id)
+        return [one for one in found if (one.document_id, one.page_index, to_json(one.box)) not in known]
+
     def list(self, document_id: str) -> list[Description]:
+        """Return the descriptions of the figures that a document's pages have now."""
         rows = self._database.connection.execute(
             "SELECT * FROM descriptions WHERE document_id = ? ORDER BY page_index, created_at", (document_id,)
-        )
-        return [one for row in rows if (one := _description(row))]
+        ).fetchall()
+        figures = set(self.illustrations(document_id)) if rows else set()
+        return [one for row in rows if (one := _description(row)) and one.figure in figures]
 
     def put(self, description: Description) -> None:
         """Store it in place of an earlier one of the figure, unless the document is gone."""

@@ -14,6 +14,7 @@ from pincite.pages.components.controls import quiet, row
 from pincite.pages.components.facade import errors_shown, pincite
 from pincite.pages.components.words import count, escape, shorten
 
+State = tuple[tuple[Illustration, str], ...]
 THUMBNAIL = 220
 """Pixels."""
 NO_WORDS_OF_IT = "These are not the document's words; they are never quoted."
@@ -66,7 +67,6 @@ def draw_description(description: Description) -> None:
 def _describe(app: Pincite, figure: Illustration) -> None:
     with errors_shown(), st.spinner("A model looks at the figure…"):
         app.illustrations.describe(figure)
-    _related.clear()
 
 
 def draw_not_described(app: Pincite, document: Document, receipts: Sequence[PageReceipt]) -> None:
@@ -75,20 +75,24 @@ def draw_not_described(app: Pincite, document: Document, receipts: Sequence[Page
         st.caption(f":material/image: {pages_in_words(left)}")
 
 
-@st.cache_data(max_entries=200, show_spinner=False, ttl=600)
-def _related(turn_id: str, document_ids: tuple[str, ...]) -> list[Description]:
+@st.cache_data(max_entries=500, show_spinner=False)
+def _related(
+    turn_id: str, state: tuple[tuple[Illustration, str], ...], _described: list[Description]
+) -> list[Description]:
+    """``state`` identifies the descriptions."""
     turn = pincite().turns.without_trace(turn_id)
-    try:
-        return pincite().illustrations.related(
-            turn.asked or turn.question, document_ids, [item.passage.text for item in turn.evidence]
-        )
-    except PinciteError:
-        return []
+    passages = [item.passage.text for item in turn.evidence]
+    return pincite().illustrations.related(turn.asked or turn.question, _described, passages)
 
 
 def draw_related(app: Pincite, turn: Turn, names: dict[str, str]) -> None:
     """Offer described figures that are about the question, below its answer."""
-    related = _related(turn.id, tuple(names))
+    described = app.illustrations.described(list(names))
+    try:
+        state = tuple((one.figure, one.created_at) for one in described)
+        related = _related(turn.id, state, described) if described else []
+    except PinciteError:  # a server of embeddings that does not answer
+        related = []
     if not related:
         return
     with st.expander(f"{count(len(related[:MAX_RELATED]), 'described figure')} about this", icon=":material/image:"):

@@ -10,7 +10,7 @@ from pincite.core.services.bibtex import read_bibtex
 from pincite.core.services.bootstrap import Pincite
 from pincite.core.services.references import Reference
 from pincite.core.services.zotero import Zotero, ZoteroCollection
-from pincite.pages.components.controls import button, quiet, row
+from pincite.pages.components.controls import button, icon_button, quiet, row
 from pincite.pages.components.facade import errors_shown
 from pincite.pages.components.words import count, escape
 
@@ -27,6 +27,7 @@ def draw_references(app: Pincite, collection: Collection | None) -> None:
         if found:
             with row(vertical_alignment="bottom"):
                 chosen = st.selectbox("Collection in Zotero", found, format_func=lambda one: one.name)
+                icon_button("Look for collections again", "refresh", _look, key="zotero_again")
                 if st.button("Import", icon=":material/download:", type="primary"):
                     into = collection.name if collection else chosen.short_name
                     add(app, Zotero().references(chosen), into)
@@ -55,7 +56,7 @@ def add(app: Pincite, references: Iterable[Reference], into: str) -> None:
     with errors_shown(), st.status("Importing…") as status:
         added, problems = 0, list[str]()
         for one in app.references.add(references, collection=into):
-            status.update(label=f"Importing… {one.reference.name}")
+            status.update(label=f"Importing… {escape(one.reference.name)}")
             added += len(one.documents)
             problems += [f"{one.reference.name}: {problem}" for problem in one.problems]
         st.session_state[RESULT] = (added, into, problems)

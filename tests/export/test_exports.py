@@ -26,7 +26,7 @@ from pincite.core.domain.presentation import Tier, present
 from pincite.core.domain.turns import ReviewDecision, Turn
 from pincite.core.export.manifest import CONTEXT, PinCite, SourceFile, as_json, from_manifest
 from pincite.core.export.proof import prove
-from pincite.core.export.styles import References, check_style, plain
+from pincite.core.export.styles import References, check_style, fragments, plain
 from pincite.core.services.bootstrap import Pincite
 from pincite.core.services.exports import ExportForm
 from tests.export.conftest import QUESTION
@@ -248,7 +248,11 @@ def test_plain_names_file_and_page() -> None:
 
 
 def cited(notes: list[list[PinCite]], style: str) -> list[str]:
-    return ["".join(one.text for one in note) for note in references(notes, style).notes]
+    return [words(note) for note in references(notes, style).notes]
+
+
+def words(citing: str) -> str:
+    return "".join(one.text for one in fragments(citing))
 
 
 def references(notes: list[list[PinCite]], style: str) -> References:
@@ -282,10 +286,10 @@ def test_styles_of_the_text_cite_in_parentheses_and_list_the_sources() -> None:
     apa = references([[a], [b]], "apa")
     assert apa.in_text
     assert cited([[a], [b]], "apa") == ["(Meridian Works, 2024, p. 3)", "(annual-report, n.d., p. iv)"]
-    assert ["".join(one.text for one in source) for source in apa.sources] == [
+    assert [words(source) for source in apa.sources] == [
         "annual-report. (n.d.).", "Meridian Works. (2024). Services Agreement.",
     ]  # fmt: skip
-    assert [one.text for one in apa.sources[1] if one.italic] == ["Services Agreement"]
+    assert [one.text for one in fragments(apa.sources[1]) if one.italic] == ["Services Agreement"]
 
 
 ARTICLE = {
@@ -305,7 +309,15 @@ def test_what_a_reference_manager_knows_is_cited() -> None:
     shortened = cited([[place], [place_of("b.pdf", 1)], [place]], "chicago-notes-bibliography")[2]
     assert shortened == "Lee and Poe, “Deep Learning of Bridges <x>”, 105."  # nothing of an edition that it lacks
     [listed] = references([[place]], "chicago-author-date").sources
-    assert ": 101–20." in "".join(one.text for one in listed)  # its pages, not the cited one
+    assert ": 101–20." in words(listed)  # its pages, not the cited one
+
+
+def test_a_statute_is_cited_by_its_title_and_works_of_one_year_are_told_apart() -> None:
+    act = json.dumps({"type": "legislation", "title": "Companies Act 2006", "issued": {"date-parts": [[2006]]}})
+    place = replace(place_of("a.pdf", 3), source=SourceFile("a.pdf", "aa", reference=act))
+    assert "Companies Act 2006" in cited([[place]], "oscola")[0]
+    lee = [place_of(name, 3, title=name, author="Lee", date="2020") for name in ("One", "Two")]
+    assert cited([[lee[1]], [lee[0]]], "apa") == ["(Lee, 2020b, p. 3)", "(Lee, 2020a, p. 3)"]
 
 
 def test_a_style_that_cannot_be_used_is_refused(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image, ImageDraw
@@ -15,7 +16,7 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
 from pincite.core.domain.documents import Document
-from pincite.core.domain.errors import ModelUnavailableError
+from pincite.core.domain.errors import ModelUnavailableError, SettingsError
 from pincite.core.domain.settings import Settings
 from pincite.core.services.bootstrap import Pincite, open_pincite
 from pincite.core.services.illustrations import pages_in_words
@@ -109,19 +110,22 @@ def test_a_description_is_offered_with_answers_about_it_and_is_no_evidence(
 ) -> None:
     [(chart, _)] = pincite.illustrations.on_page(document.id, 1)
     pincite.illustrations.describe(chart)
+    described = pincite.illustrations.described([document.id])
     passages = [one.text for one in pincite.library.passages_of_pages([(document.id, at) for at in range(3)])]
     assert [one.figure for one in pincite.illustrations.related(
-        "How many lime trees were there in the bar chart of 2020?", [document.id], passages)] == [chart]  # fmt: skip
-    assert pincite.illustrations.related("On which day does the council meet?", [document.id], passages) == []
+        "How many lime trees were there in the bar chart of 2020?", described, passages)] == [chart]  # fmt: skip
+    assert pincite.illustrations.related("On which day does the council meet?", described, passages) == []
     pincite.settings.change(engine="quoting")
     session = pincite.sessions.create(document_ids=[document.id])
     turn = pincite.runner.wait(pincite.runner.ask(session.id, "How many lime trees were there in 2021?"), 60).turn
     assert "999" not in turn.answer and all("999" not in item.passage.text for item in turn.evidence)
     pincite.ingest.remove(document.id)
-    assert pincite.illustrations.related("lime trees in 2020", [document.id], []) == []
+    assert pincite.illustrations.described([document.id]) == []
 
 
 def test_figures_are_described_in_the_background_where_that_is_on(pincite: Pincite, document: Document) -> None:
+    with pytest.raises(SettingsError, match="qwen2"):
+        pincite.settings.change(picture_model="qwen2.5vl")
     pincite.settings.change(describe_figures=True)
     wait_until(lambda: not pincite.illustrations.not_described(document.id), 60)
 
@@ -135,3 +139,17 @@ def test_without_a_model_that_sees_pictures_it_is_said(pincite: Pincite, documen
     pincite.settings.change(engine="quoting")
     with pytest.raises(ModelUnavailableError, match="No model that sees pictures"):
         pincite.illustrations.describe(chart)
+
+
+def test_one_figure_that_cannot_be_described_stops_no_other(
+    pincite: Pincite, document: Document, server: Script
+) -> None:
+    asked = list[int]()
+
+    def refuses(body: dict[str, Any]) -> bool:
+        asked.append(len(str(body["messages"][0]["content"])))
+        return asked[-1] == asked[0]
+
+    server.refuses = refuses
+    pincite.settings.change(describe_figures=True)
+    wait_until(lambda: len(pincite.illustrations.not_described(document.id)) == 1, 100)

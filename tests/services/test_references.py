@@ -137,7 +137,7 @@ def test_a_closed_zotero_and_one_that_refuses_are_explained(folder: Path) -> Non
 def test_better_bibtex_is_read(tmp_path: Path) -> None:
     file = tmp_path / "thesis.bib"
     file.write_text(BIBTEX, encoding="utf-8")
-    lee, poe, none = read_bibtex(file)
+    lee, poe, none, unread = read_bibtex(file)
     assert lee.item == {
         "type": "article-journal", "title": "Deep Learning of Brücken & Rails", "container-title": "Journal of Bridges",
         "author": [{"given": "Ann B.", "family": "Lee"},
@@ -150,6 +150,26 @@ def test_better_bibtex_is_read(tmp_path: Path) -> None:
     assert (poe.item["issued"], poe.item["publisher"]) == ({"date-parts": [[1999, 9]]}, "Oslo")
     assert poe.files == (tmp_path / "files" / "12" / "poe;1.pdf",)
     assert none.files == ()
+    assert unread.name == "thesis.bib, invalid entries: 1"
+
+
+def test_better_bibtex_as_people_have_it(tmp_path: Path) -> None:
+    file = tmp_path / "old.bib"
+    file.write_bytes(
+        rb"""
+@book{a, author={{\'A}lvarez, Jos{\'e} and others}, title={5% in M{\"u}nchen}, year=2020, month={0},
+  file={:C$\backslash$:/Users/x.pdf:pdf}}
+@book{a, author={M"""
+        + "ü".encode("cp1252")
+        + rb"""ller, J.}, title={Twice}, title={Again}, file={file:///tmp/a%20b.pdf}}
+"""
+    )
+    first, second = read_bibtex(file)
+    assert first.item["author"] == [{"given": "José", "family": "Álvarez"}]
+    assert (first.item["title"], first.item["issued"]) == ("5% in München", {"date-parts": [[2020]]})
+    assert first.files[0].name == "x.pdf"
+    assert second.item["author"] == [{"given": "J.", "family": "Müller"}]
+    assert second.files == (Path("/tmp/a b.pdf"),)
 
 
 @pytest.mark.parametrize("content", ["", "no references here", "@article{", "\x00\xff"])

@@ -6,6 +6,7 @@ import sqlite3
 def without_versions(connection: sqlite3.Connection) -> None:
     """Remove what versions 18 to 21 added: places of turns, tokens, watched folders, illustrations."""
     connection.execute("DROP TABLE descriptions")
+    connection.execute("DROP INDEX illustrated_pages")
     connection.execute("ALTER TABLE pages DROP COLUMN illustrations")
     connection.execute("DROP TABLE watched_files")
     connection.execute("DROP TABLE watched_folders")
