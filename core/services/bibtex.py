@@ -44,7 +44,9 @@ _ESCAPED = re.compile(r"\\([\\:;{}_&%#$])")
 def read_bibtex(path: Path) -> list[Reference]:
     """Return the entries of a file. Raises DocumentError."""
     from bibtexparser.entrypoint import parse_string  # loaded only where such a file is read
+    from bibtexparser.library import Library
     from bibtexparser.middlewares import MonthIntMiddleware
+    from bibtexparser.middlewares.parsestack import default_parse_stack
     from bibtexparser.model import Entry
 
     logging.getLogger("bibtexparser").setLevel(logging.ERROR)  # what it complains about is reported below
@@ -54,17 +56,22 @@ def read_bibtex(path: Path) -> list[Reference]:
         content = path.read_bytes()
     except OSError as error:
         raise DocumentError(f"{path} cannot be read ({error.strerror}).", hint="Check the path.") from error
-    library = parse_string(_decoded(content), append_middleware=[MonthIntMiddleware()])
-    blocks = [*library.entries, *(block.ignore_error_block for block in library.failed_blocks)]  # a key or field twice
+    raw = parse_string(_decoded(content), parse_stack=[])
+    doubled = [block.ignore_error_block for block in raw.failed_blocks]  # such as a key or a field that is there twice
+    library = Library(list(raw.strings))
+    for number, entry in enumerate([*raw.entries, *(block for block in doubled if isinstance(block, Entry))]):
+        first = {field.key.lower(): field for field in reversed(entry.fields)}
+        library.add(Entry(entry.entry_type, f"{number}", list(first.values())))
+    for step in (*default_parse_stack(), MonthIntMiddleware()):
+        library = step.transform(library)
     references = [
         Reference(_item(entry.entry_type, fields), tuple(_files(fields.get("file", ""), path.parent)))
-        for entry in blocks
-        if isinstance(entry, Entry)
-        for fields in [{field.key.lower(): str(field.value) for field in reversed(entry.fields)}]
+        for entry in library.entries
+        for fields in [{field.key.lower(): str(field.value) for field in entry.fields}]
     ]
-    unread = sum(not isinstance(block, Entry) for block in blocks)
+    unread = len(raw.entries) + len(doubled) - len(references)
     references += [Reference({"title": f"{path.name}, invalid entries: {unread}"}, ())] * bool(unread)
-    if not library.entries and not any(one.files for one in references):
+    if not library.entries:
         raise DocumentError(f"{path.name} holds no entries of BibTeX.", hint="Export the collection as Better BibTeX.")
     return references
 
