@@ -4,7 +4,6 @@ import io
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from pincite.core.domain.documents import Box, DocumentStatus, Page
@@ -64,7 +63,8 @@ class Illustrations:
 
     def described(self, document_ids: Sequence[str]) -> list[Description]:
         """Return all descriptions of these documents."""
-        return list(chain.from_iterable(map(self._descriptions.list, document_ids)))
+        chosen = set(document_ids)
+        return [one for one in self._descriptions.list() if one.figure.document_id in chosen]
 
     def related(self, question: str, described: Sequence[Description], passages: Sequence[str]) -> list[Description]:
         """Return the descriptions that are closer in meaning to a question than all these passages, the closest first.

@@ -6,7 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pincite.core.domain.documents import REFERENCE, Document, MetadataField, MetadataSource, all_endings
+from pincite.core.domain.documents import (
+    MAX_COLLECTION_NAME_LENGTH,
+    REFERENCE,
+    Document,
+    MetadataField,
+    MetadataSource,
+    all_endings,
+)
 from pincite.core.domain.errors import DocumentError
 from pincite.core.services.ingest import Documents
 
@@ -52,6 +59,7 @@ class ReferenceImport:
 
         Files that are in the library already get the facts too. What a person has entered there stays.
         """
+        collection = collection[:MAX_COLLECTION_NAME_LENGTH]
         for reference in references:
             added, problems = list[Document](), list[str]()
             for path in reference.to_add:

@@ -36,10 +36,11 @@ class Descriptions:
         found = self.illustrations(document_id)
         return [one for one in found if (one.document_id, one.page_index, to_json(one.box)) not in known]
 
-    def list(self, document_id: str) -> list[Description]:
-        """Return the descriptions of the figures that a document's pages have now."""
+    def list(self, document_id: str = "") -> list[Description]:
+        """Return the descriptions of the figures that pages have now, of all documents or of one."""
         rows = self._database.connection.execute(
-            "SELECT * FROM descriptions WHERE document_id = ? ORDER BY page_index, created_at", (document_id,)
+            "SELECT * FROM descriptions WHERE ?1 IN ('', document_id) ORDER BY document_id, page_index, created_at",
+            (document_id,),
         ).fetchall()
         figures = set(self.illustrations(document_id)) if rows else set()
         return [one for row in rows if (one := _description(row)) and one.figure in figures]
