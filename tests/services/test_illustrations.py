@@ -142,8 +142,9 @@ def test_without_a_model_that_sees_pictures_it_is_said(pincite: Pincite, documen
 
 
 def test_one_figure_that_cannot_be_described_stops_no_other(
-    pincite: Pincite, document: Document, server: Script
+    pincite: Pincite, document: Document, server: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("pincite.core.services.illustrations._RETRY_SECONDS", 1.0)
     asked = list[int]()
 
     def refuses(body: dict[str, Any]) -> bool:
