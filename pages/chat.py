@@ -62,10 +62,12 @@ def draw(app: Pincite) -> None:
             key=CONVERSATION, width="stretch" if beside else 860, height=640, border=False, autoscroll=False
         )
     with conversation:
+        welcome = st.container(key="welcome")  # first, so that no question takes its place with parts of it
         turns = draw_conversation(app, session, names)
         draw_lost_scope(session, documents, collection)
         if not turns:
-            draw_welcome(app, session, documents, collection)
+            with welcome:
+                draw_welcome(app, session, documents, collection)
     if beside:
         with columns[1], st.container(key=BESIDE, height=640, border=False, autoscroll=False):
             if session and notes:

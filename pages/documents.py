@@ -44,7 +44,7 @@ from pincite.pages.components.words import count, escape, in_words, moment, pars
 from pincite.web.pictures import page_address
 
 SLOT = "documents_page"
-TABLE, SEVERAL = "documents", "several_documents"
+TABLE, SEVERAL, ADDING = "documents", "several_documents", "other_ways_to_add"
 LISTED_WITHOUT_FIND = 5
 METADATA_NAMES = ("title", "author", "date", "language", "document type", "company", "year", AMENDS, REPLACES)
 
@@ -56,7 +56,7 @@ def draw(app: Pincite) -> None:
     draw_intake(app)
     ask_password(app)
     draw_watched(app)
-    with row(vertical_alignment="top"):
+    with row(vertical_alignment="top", key=ADDING):
         draw_watched_folders(app, collection.name if collection else "")
         draw_web_page(app, collection)
         draw_references(app, collection)

@@ -101,10 +101,10 @@ def _full_name(name: dict[str, str]) -> str:
 
 
 def _iso(date: dict[str, Any]) -> str:
-    """Return a date of CSL JSON to the day, the month or the year; of a range, its beginning."""
+    """Return a date of CSL JSON to the day, the month or the year, of a range its beginning; else its words."""
     for parts in date.get("date-parts", ()):
         return "-".join(f"{int(part):02}" for part in parts if str(part).isdecimal())
-    return ""
+    return str(date.get("literal", ""))
 
 
 def checked(items: Iterable[object]) -> list[dict[str, Any]]:

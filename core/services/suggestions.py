@@ -216,7 +216,8 @@ def _candidates(document: Document, library: "Library") -> Iterator[_Candidate]:
     """Yield questions of the document's type and of its own words in turn, then what it is about."""
     facts = {field.name: field.value for field in document.metadata}
     language = facts.get("language", "")[:2]
-    typical = _questions().get(language, {}).get(facts.get("document type", ""), [])
+    by_type = _questions().get(language, {})
+    typical = by_type.get(facts.get("document type", ""), by_type.get("any", []))
     # what asks for a term or a section is understood in English only
     kinds = [_of_terms(document, library), _of_headings(document, library)] if language == "en" else []
     own = chain(filter(None, chain.from_iterable(zip_longest(*kinds))), _of_tables(document, library))

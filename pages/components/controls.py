@@ -62,12 +62,12 @@ def show_more(name: str, at_once: int) -> None:
 
 
 def confirm_deletion(title: str, consequences: str, delete: Callback, *args: object) -> None:
-    """Open a dialog that deletes, or does nothing."""
+    """Open a dialog that deletes, or does nothing. ``title``: a question, such as "Delete this session?"."""
 
     @st.dialog(title)
     def ask() -> None:
         st.markdown(consequences)
-        with row(horizontal_alignment="right"):
+        with row(horizontal_alignment="right", key=f"deletes_{title.rstrip('?').split()[-1]}"):
             keep = st.button("Cancel")
             gone = button("Delete", "delete", delete, *args, key="confirm_delete", type="primary")
         if keep or gone:

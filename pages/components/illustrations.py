@@ -11,7 +11,7 @@ from pincite.core.domain.turns import Turn
 from pincite.core.services.bootstrap import Pincite
 from pincite.core.services.illustrations import pages_in_words
 from pincite.pages.components.controls import quiet, row
-from pincite.pages.components.facade import errors_shown, pincite
+from pincite.pages.components.facade import pincite, tell
 from pincite.pages.components.words import count, escape, shorten
 
 State = tuple[tuple[Illustration, str], ...]
@@ -19,6 +19,7 @@ THUMBNAIL = 220
 """Pixels."""
 NO_WORDS_OF_IT = "These are not the document's words; they are never quoted."
 MAX_RELATED = 2
+_FAILED = "figure_not_described"
 
 
 @st.cache_data(max_entries=48, show_spinner=False)
@@ -48,6 +49,8 @@ def _draw_illustration(app: Pincite, figure: Illustration, description: Descript
         else:
             quiet("Describe this figure", "image_search", _describe, app, figure, key=f"describe_{key}",
                   help="A connected model that sees pictures writes what it shows.")  # fmt: skip
+        if (error := st.session_state.pop(_FAILED, {}).get(figure)) is not None:
+            tell(error)
 
 
 def _draw_picture(figure: Illustration) -> None:
@@ -65,8 +68,11 @@ def draw_description(description: Description) -> None:
 
 
 def _describe(app: Pincite, figure: Illustration) -> None:
-    with errors_shown(), st.spinner("A model looks at the figure…"):
-        app.illustrations.describe(figure)
+    try:
+        with st.spinner("A model looks at the figure…"):
+            app.illustrations.describe(figure)
+    except PinciteError as error:  # shown by its button
+        st.session_state[_FAILED] = {figure: error}
 
 
 def draw_not_described(app: Pincite, document: Document, receipts: Sequence[PageReceipt]) -> None:

@@ -2,6 +2,7 @@
 // what a person looks at stays where it is when the conversation becomes narrower or wider.
 const MARGIN = 8
 const LEAVING_MS = 5000
+const DELETES = ".st-key-deletes_session .st-key-confirm_delete button"
 const SESSIONS = "[class*=st-key-session_]:not(.st-key-session_list) button, .st-key-new_session button"
 
 const questions = (pane) => [...pane.querySelectorAll('[class*="st-key-question_"]')]
@@ -39,7 +40,8 @@ function hold(pane, pressed) {
 // A conversation that is left is hidden at once, and the next one shown when nothing of the old one remains.
 function leave(event) {
   const pane = document.querySelector(".st-key-conversation")
-  const chosen = event.target.closest?.(SESSIONS)?.closest("[class*=st-key-]").className
+  const deleted = event.target.closest?.(DELETES) && "st-key-new_session"
+  const chosen = deleted ?? event.target.closest?.(SESSIONS)?.closest("[class*=st-key-]").className
   if (!pane || !chosen?.match(/st-key-(new_session|session_[0-9a-f]{8})/)) return
   clearTimeout(pane.leaving)
   if (pane.session && chosen.includes(`st-key-session_${pane.session}`)) return delete pane.dataset.left
@@ -66,6 +68,7 @@ export default function ({ data }) {
     if (!pane.clientWidth) return // hidden: a page takes its place in a narrow window
     makeRoom(pane)
     const last = questions(pane).map(keyOf).at(-1) ?? ""
+    pane.toggleAttribute("data-asked", Boolean(last)) // the first question takes the place of the welcome
     const waiting = pane.querySelector('[class*="st-key-waiting_"]')?.className.match(/st-key-waiting_(\d+)/)[1]
     const waits = Number(waiting ?? 0)
     if (pane.last !== last) Object.assign(pane, { last, shows: true })

@@ -166,16 +166,15 @@ def test_the_conversation_ends_where_the_files_being_read_begin(page: Page, tmp_
     assert bands and len(settled) >= 0.9 * len(bands), "in nearly each frame: its height is known a frame later"
 
 
-LEFT = """() => {
+LEFT = r"""() => {
   window.old = []
   const pane = document.querySelector(".st-key-conversation")
+  const left = pane.querySelector("[class*=st-key-question_]").className.match(/st-key-question_\w+/)[0]
   let pressed = Infinity
   document.addEventListener("click", () => { pressed = performance.now() }, { once: true })
   const look = () => {
-    const seen = [...pane.querySelectorAll("p")].some((one) =>
-      one.textContent.includes("late payment") &&
-      one.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
-    window.old.push([performance.now() - pressed, seen])
+    const seen = pane.querySelector(`.${left} p`)?.checkVisibility({ opacityProperty: true, visibilityProperty: true })
+    window.old.push([performance.now() - pressed, Boolean(seen)])
     requestAnimationFrame(look)
   }
   look()
@@ -191,3 +190,38 @@ def test_a_conversation_that_is_left_is_not_seen_until_the_next_is_drawn(page: P
     old = page.evaluate("window.old")
     assert old[0][1], "it was seen before"
     assert not [at for at, seen in old if seen and at > 0]
+
+
+def test_a_deleted_conversation_is_not_seen_until_the_next_is_drawn(page: Page) -> None:
+    page.wait_for_timeout(1_000)
+    page.get_by_role("button", name="Session menu").click()
+    page.get_by_role("button", name="Delete…").click()
+    confirm = page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True)
+    expect(confirm).to_be_visible()
+    page.evaluate(LEFT)
+    confirm.click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.wait_for_timeout(1_000)
+    old = page.evaluate("window.old")
+    assert old[0][1], "it was seen before"
+    assert not [at for at, seen in old if seen and at > 0]
+
+
+BOTH = """() => {
+  window.both = 0
+  const look = () => {
+    const welcome = document.querySelector(".st-key-conversation [data-testid=stAlert]"), asked = document.querySelector("[class*=st-key-question_]")
+    window.both += Boolean(asked && welcome?.checkVisibility())
+    requestAnimationFrame(look)
+  }
+  look()
+}"""
+
+
+def test_the_first_question_takes_the_place_of_the_welcome(app: RunningApp, page: Page) -> None:
+    page.get_by_role("button", name="New session").click()
+    expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
+    page.evaluate(BOTH)
+    ask(page, "Which law governs it?")
+    answered(page, 1)
+    assert not page.evaluate("window.both"), "the question was never seen above the welcome"
