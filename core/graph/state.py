@@ -1,21 +1,26 @@
 """The state of a turn in the graph, and the types that a checkpoint may restore."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import wraps
-from typing import Any, Protocol, TypeAlias
+from typing import Annotated, Any, Protocol, TypeAlias
 
 from langgraph.runtime import Runtime
 from pydantic import TypeAdapter
 
 from pincite.core.domain import answers, documents, figures, questions, search, turns
-from pincite.core.domain.answers import AnswerPart, Attempt, Citation, Usage, Verdict
+from pincite.core.domain.answers import AnswerPart, Attempt, Citation, Usage, Verdict, is_prose
 from pincite.core.domain.figures import Stated
 from pincite.core.domain.questions import FollowUp, Question, Wish
 from pincite.core.domain.search import Evidence, Intent, Mode, SearchPlan
 from pincite.core.graph.context import TurnContext
 from pincite.core.text.marks import marked_text
+
+
+def merged(notices: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
+    """Return both without repetitions."""
+    return tuple(dict.fromkeys([*notices, *more]))
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ class TurnState:
     tied: int = 0
     """Number of claims without a citation that code gave one, as it found their words."""
     told_otherwise: tuple[str, ...] = ()
-    """Statements of tables or pages that differ from the draft's prose."""
+    """Statements of tables or pages that differ from the draft's prose; notices of the draft."""
     other_figure: bool = False
     """Whether one of them was read with certainty and has another figure than the prose."""
     thoughts: str = ""
@@ -69,7 +74,10 @@ class TurnState:
     was cut."""
     by_code: bool = False
     """Quotations replace, or are to replace, failed prose."""
-    notices: tuple[str, ...] = ()
+    quoted_because: str = ""
+    """Notice of why quotations replace prose; shown only where they are kept."""
+    notices: Annotated[tuple[str, ...], merged] = ()
+    """Several nodes add to them, none removes any."""
     reasons: tuple[str, ...] = ()
     question_back: str = ""
     flagged: bool = False
@@ -88,6 +96,16 @@ class TurnState:
     def draws(self) -> bool:
         """Return whether the question asks for a chart."""
         return self.read.wish is Wish.CHART
+
+    @property
+    def all_notices(self) -> tuple[str, ...]:
+        """Return the notices of the nodes, and those of the draft that was kept."""
+        instead = "" if is_prose(self.parts) else self.quoted_because
+        return merged(self.notices, [*self.told_otherwise, *filter(None, [instead])])
+
+    def noted(self, *notices: str) -> "TurnState":
+        """Return the state with more notices; empty ones do not count."""
+        return replace(self, notices=merged(self.notices, [*filter(None, notices)]))
 
     @property
     def draft(self) -> Attempt:

@@ -504,6 +504,6 @@ def answered(turn: Turn, final: TurnState) -> Turn:
         question_back=final.question_back,
         thoughts=final.thoughts,
         usage=final.usage,
-        notices=final.notices,
+        notices=final.all_notices,
         reused_from=final.reused_from,
     )

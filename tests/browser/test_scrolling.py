@@ -210,7 +210,8 @@ def test_a_deleted_conversation_is_not_seen_until_the_next_is_drawn(page: Page) 
 BOTH = """() => {
   window.both = 0
   const look = () => {
-    const welcome = document.querySelector(".st-key-conversation [data-testid=stAlert]"), asked = document.querySelector("[class*=st-key-question_]")
+    const welcome = document.querySelector(".st-key-conversation [data-testid=stAlert]")
+    const asked = document.querySelector("[class*=st-key-question_]")
     window.both += Boolean(asked && welcome?.checkVisibility())
     requestAnimationFrame(look)
   }

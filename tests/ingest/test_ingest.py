@@ -5,6 +5,7 @@ Real pdfium, SQLite, FTS5, MiniLM and Chroma; OCR's words are scripted.
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,14 +31,17 @@ from pincite.core.domain.errors import (
     TooLargeError,
     UnknownDocumentError,
 )
-from pincite.core.domain.ports import PdfInfo
+from pincite.core.domain.ports import PdfInfo, Vectors
 from pincite.core.domain.settings import Settings
+from pincite.core.models.minilm import MiniLmEmbedder
 from pincite.core.services.registry import make_embedder
+from pincite.core.store.database import Database
 from pincite.core.store.exact import MeaningIndex
 from pincite.core.store.indexes import Indexes
 from pincite.core.store.sessions import Sessions
 from tests.ingest.pdfium_reader import PdfiumReader
 from tests.ingest.workshop import LONG_SECONDS, describe, make_pdf, open_workshop
+from tests.support.waiting import wait_until
 
 RATES = "Late payments bear interest at nine percent a year, counted by the day from the due date."
 PARKING = "Employees park their bicycles in the yard behind the mill, never in the stairwell."
@@ -289,13 +293,17 @@ def test_removed_document_can_come_back_at_once(settings: Settings, tmp_path: Pa
 def test_new_version_is_offered_as_replacement_and_keeps_unchanged_embeddings(
     settings: Settings, tmp_path: Path
 ) -> None:
-    with open_workshop(settings) as shop:
+    embedded: list[str] = []
+
+    class Watched(MiniLmEmbedder):
+        def embed(self, texts: Sequence[str]) -> Vectors:
+            embedded.extend(texts)
+            return super().embed(texts)
+
+    with open_workshop(settings, embedders=lambda name, settings: Watched()) as shop:
         old = shop.ingest.add(make_pdf(tmp_path / "1.pdf", [RATES, PARKING]), "terms.pdf").document
         shop.finish()
-        embedded: list[str] = []
-        (embedder,) = shop.indexes._embedders.values()
-        embed = embedder.embed
-        embedder.embed = lambda texts: embedded.extend(texts) or embed(texts)  # type: ignore[method-assign,func-returns-value]
+        embedded.clear()
         outcome = shop.ingest.add(make_pdf(tmp_path / "2.pdf", [RATES, "Cars park in front."]), "terms.pdf")
         assert outcome.replaces is not None and outcome.replaces.id == old.id
         shop.ingest.replace(old.id, outcome.document.id)
@@ -560,7 +568,7 @@ def test_second_process_on_the_same_folder_leaves_the_work_to_the_first(settings
         first.finish()
     with open_workshop(settings) as third:
         third.finish()
-        third.ingest._clear_away()
+        wait_until(lambda: third.rows()["removals"] == 0)
         assert third.rows()["removals"] == 0 and not third.library.file_path(document.id).exists()
 
 
@@ -569,9 +577,11 @@ def test_complete_vectors_do_not_end_a_job_with_unindexed_words(settings: Settin
     with open_workshop(settings) as shop:
         document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", ["The rent is due."]), "a.pdf").document
         shop.finish()
-        shop.ingest._closing.set()
-        with shop.database.transaction() as connection:
-            connection.execute("UPDATE jobs SET status = 'running', stage = ?", (JobStage.KEYWORDS,))
-            connection.execute("UPDATE documents SET searchable = 0, status = 'reading'")
-        shop.ingest._stages._move_on(document.id)
-        assert shop.library.get(document.id).status is DocumentStatus.READING
+    with closing(Database(settings.database_path)) as database, database.transaction() as connection:
+        connection.execute("UPDATE jobs SET status = 'running', stage = ?", (JobStage.KEYWORDS,))
+        connection.execute("UPDATE documents SET searchable = 0, status = 'reading'")
+        connection.execute("DELETE FROM passage_words")
+    with open_workshop(settings) as shop:
+        shop.finish([document.id])
+        assert shop.library.get(document.id).status is DocumentStatus.READY
+        assert shop.library.get(document.id).searchable and shop.found("rent")

@@ -12,6 +12,7 @@ from pincite.core.domain.ports import Vectors
 from pincite.core.domain.settings import Settings
 from pincite.core.domain.turns import Turn, TurnStatus
 from pincite.core.models.minilm import MiniLmEmbedder
+from pincite.core.services import bootstrap
 from pincite.core.services.bootstrap import Pincite, open_pincite
 from pincite.core.services.registry import make_embedder
 from pincite.core.store.database import Database
@@ -35,7 +36,14 @@ class FailingEmbedder(MiniLmEmbedder):
 
 
 @pytest.fixture
-def app(settings: Settings) -> Iterator[Pincite]:
+def embedder(monkeypatch: pytest.MonkeyPatch) -> FailingEmbedder:
+    made = FailingEmbedder()
+    monkeypatch.setattr(bootstrap, "make_embedder", lambda name, settings: made)
+    return made
+
+
+@pytest.fixture
+def app(settings: Settings, embedder: FailingEmbedder) -> Iterator[Pincite]:
     app = open_pincite(settings.but(engine="quoting"))
     yield app
     app.close()
@@ -66,11 +74,11 @@ def test_question_is_answered_by_words_where_the_embedder_cannot_be_reached(tmp_
     [np.full(384, np.nan), np.full(384, np.inf), np.ones(8)],
     ids=["not a number", "infinite", "other dimensions"],
 )
-def test_vectors_that_are_none_are_refused_and_words_searched(app: Pincite, tmp_path: Path, answer: Vectors) -> None:
+def test_vectors_that_are_none_are_refused_and_words_searched(
+    app: Pincite, embedder: FailingEmbedder, tmp_path: Path, answer: Vectors
+) -> None:
     app.ingest.add(make_pdf(tmp_path / "lease.pdf", [PAGE]), "lease.pdf")
     assert app.ingest.wait(timeout_seconds=LONG_SECONDS)
-    embedder = FailingEmbedder()
-    app.indexes._embedders["minilm"] = embedder
     embedder.answer = answer.astype(np.float32)
     turn = asked(app, QUESTION)
     assert turn.status is TurnStatus.ANSWERED and any("Only keyword search" in notice for notice in turn.notices)

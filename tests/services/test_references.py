@@ -12,6 +12,7 @@ from pincite.cli import main
 from pincite.core.domain.documents import REFERENCE, Document, MetadataField, MetadataSource
 from pincite.core.domain.errors import DocumentError, SettingsError
 from pincite.core.domain.settings import Settings
+from pincite.core.export.manifest import source_of
 from pincite.core.services import zotero as api
 from pincite.core.services.bibtex import read_bibtex
 from pincite.core.services.bootstrap import Pincite, open_pincite
@@ -114,6 +115,14 @@ def test_what_a_person_enters_stays_and_is_cited(pincite: Pincite, folder: Path)
     with pytest.raises(SettingsError, match="no-such-style"):
         pincite.settings.change(citation_style="no-such-style")
     assert pincite.settings.current.citation_style == "apa"
+
+
+def test_a_date_in_words_is_cited(pincite: Pincite, folder: Path) -> None:
+    reference = Reference(BRIDGES | {"issued": {"literal": "spring 1999"}}, (folder / "Lee 2021.pdf",))
+    [outcome] = pincite.references.add([reference])
+    [document] = outcome.documents
+    assert facts(pincite.library.get(document.id))["date"] == "spring 1999"
+    assert json.loads(source_of(pincite.library.get(document.id)).reference)["issued"] == {"literal": "spring 1999"}
 
 
 def test_a_missing_file_stops_no_other(pincite: Pincite, folder: Path) -> None:

@@ -52,9 +52,8 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         | ({"read as": state.asked, "because": "it names a place in the last answer's table"} if gone_on else {}),
         returned={"stated": [_line(stated) for stated in analysis.stated]},
     )
-    notices = tuple(dict.fromkeys([*state.notices, *filter(None, [analysis.missing])]))
     evidence = tuple(_with_heads(item, tables) for item in state.evidence)
-    return replace(state, stated=analysis.stated, notices=notices, evidence=evidence)
+    return replace(state, stated=analysis.stated, evidence=evidence).noted(analysis.missing)
 
 
 def _with_heads(item: Evidence, tables: Sequence[Table]) -> Evidence:

@@ -57,7 +57,7 @@ def with_changes(state: TurnState, context: TurnContext) -> TurnState:
     notices = [
         f"{one.newer.name} replaces {one.older.name}." for of, one in whole.items() if alone or of not in replaced
     ]
-    return replace(state, evidence=tuple(numbered), notices=tuple(dict.fromkeys([*state.notices, *notices])))
+    return replace(state, evidence=tuple(numbered)).noted(*notices)
 
 
 def _asks_for_older(state: TurnState, relation: Relation) -> bool:

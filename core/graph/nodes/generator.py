@@ -63,13 +63,14 @@ ANY_SCALE = frozenset({1.0, MIN_SCALE, 1e6, 1e9})
     "suspect",
     "told_otherwise",
     "other_figure",
+    "quoted_because",
     "notices",
 )
 def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Write one draft; in chat intent it is the answer."""
     context = runtime.context
     chat, rewords = state.intent is Intent.CHAT, state.intent is Intent.REWORD
-    engine, silence = context.stand_in if state.by_code else context.model, list[str]()
+    engine, silence, instead = context.stand_in if state.by_code else context.model, "", state.quoted_because
     conversation = conversation_for(state.asked, context.history)
     conversation = conversation.within(max(context.model.context_characters // 2, MEMORY))
     request = whole = _request(state, context, conversation)
@@ -94,9 +95,12 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         drawn, left_out = drawn_of(proposed, request.stated, tables, whole.evidence, engine)
         parts = with_chart(parts, drawn, asked_for=state.draws)
     if not parts and engine.writes_prose:
-        instead = "the answer stands as it was" if rewords else "the documents are quoted instead"
-        engine, silence = context.stand_in, [_no_reply_notice(context, instead)]
-        parts, removed = (state.reworded, 0) if rewords else _written(engine, whole, context, ())[:2]
+        engine = context.stand_in
+        if rewords:
+            silence, parts, removed = _no_reply_notice(context, "the answer stands as it was"), state.reworded, 0
+        else:
+            instead = _no_reply_notice(context, "the documents are quoted instead")
+            parts, removed = _written(engine, whole, context, ())[:2]
     give_up = "The answer reached its time limit." if context.out_of_time and not (chat or state.by_code) else ""
     found = (
         CitedAnswer(parts, ())
@@ -107,7 +111,6 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     writes = engine.writes_prose and not chat
     differing = list(_differing_statements(cited.parts, request.stated)) if writes and cited.parts else []
     otherwise = tuple(one.text for one in differing)
-    before = [notice for notice in state.notices if notice not in state.told_otherwise]
     in_full = [item.number for item in request.evidence if item.reason is not Reason.EXCERPT]
     read = {item.number for item in request.evidence}
     usage = engine.usage and replace(engine.usage, passages=len(in_full), left_out=len(whole.evidence) - len(in_full))
@@ -127,7 +130,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     return replace(
         state,
         attempt=len(state.attempts),
-        by_code=state.by_code or bool(silence),
+        by_code=state.by_code or bool(silence or instead),
         parts=cited.parts,
         evidence=evidence,
         citations=cited.citations,
@@ -139,10 +142,8 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         suspect=state.suspect or bool(give_up),
         told_otherwise=otherwise,
         other_figure=any(one.figure_differs for one in differing),
-        notices=tuple(
-            dict.fromkeys([*before, *silence, *otherwise, *filter(None, [left_out, strange]), *engine.notices])
-        ),
-    )
+        quoted_because=instead,
+    ).noted(silence, left_out, strange, *engine.notices)
 
 
 def _written(

@@ -40,7 +40,7 @@ searched passage, or if it has another figure than the one read with certainty f
 IS_IT_RIGHT = "Is the answer right anyway?"
 
 
-@owns("citations", "verdict", "attempts", "give_up", "suspect", "by_code", "notices")
+@owns("citations", "verdict", "attempts", "give_up", "suspect", "by_code", "notices", "quoted_because")
 def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Give the verdict on this attempt and add the attempt to the earlier ones.
 
@@ -67,13 +67,13 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         by_code = bool(why) and _is_prose(state, context) and quotable
         judged = replace(judged, give_up="" if by_code else why, by_code=by_code)
     elif state.by_code and state.attempts:
-        judged = replace(judged, notices=(*state.notices, quoted_instead(context.model.name)))
+        judged = replace(judged, quoted_because=quoted_instead(context.model.name))
     if verdict.declined and _is_prose(state, context) and (told := missing_words(state.absent)):
-        judged = replace(judged, notices=tuple(dict.fromkeys([*judged.notices, told])))
+        judged = judged.noted(told)
     decision = _DECISIONS[after_judge(judged)]
     if form_of(state.parts, verdict) is not Form.ANSWER:
         lacking = not_read(searched_documents(state, context), context.library)
-        judged = replace(judged, notices=tuple(dict.fromkeys([*judged.notices, *lacking])))
+        judged = judged.noted(*lacking)
     context.note(
         read={"draft": judged.draft.answer, "evidence": [item.number for item in state.evidence]},
         decided={"decision": decision, "because": judged.give_up or list(verdict.reasons)},

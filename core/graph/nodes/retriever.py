@@ -74,8 +74,7 @@ def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]
         evidence=result.evidence,
         nearest=() if result.evidence else _nearest(result, {document.id: document for document in searched}),
         absent=() if holes or state.draws or not state.read.english else result.absent,
-        notices=tuple(dict.fromkeys([*state.notices, *result.notices, *holes])),
-    )
+    ).noted(*result.notices, *holes)
 
 
 def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
@@ -83,7 +82,7 @@ def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]
     meant = documents_meant(state.read.text, searched)
     context.progress.step(f"Looking through {counted(len(meant), 'document')}…")
     evidence = overview(meant, context.library, context_characters=context.model.readable_characters)
-    notices = [*state.notices, *holes_of(meant, context.library, {document.id for document in meant})]
+    notices = list(holes_of(meant, context.library, {document.id for document in meant}))
     if left := len(meant) - len({item.passage.document_id for item in evidence}):
         notices.append(f"{counted(left, 'document')} had no text or did not fit in this answer.")
     context.note(
@@ -91,7 +90,7 @@ def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]
         decided={"meant": [document.name for document in meant]},
         returned={"evidence": [evidence_line(item) for item in evidence]},
     )
-    return replace(state, evidence=evidence, nearest=(), notices=tuple(dict.fromkeys(notices)))
+    return replace(state, evidence=evidence, nearest=()).noted(*notices)
 
 
 def _repeats(state: TurnState, context: TurnContext) -> bool:

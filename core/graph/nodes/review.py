@@ -34,10 +34,6 @@ from pincite.core.text.stating import is_drawn
 NOTHING_FOUND_REASON = "No passage was found to answer the question."
 
 
-QUOTED_INSTEAD = "the documents are quoted instead."
-"""End of a notice that is true only if quotations replaced the prose."""
-
-
 @owns("flagged", "question_back", "parts", "citations", "verdict", "evidence", "notices", "reasons")
 def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Choose the best attempt by verdict, not the last one, with the reasons if a person must review it."""
@@ -61,9 +57,8 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
                 context.settings.review_threshold,
             ),
             evidence=state.nearest,
-            notices=tuple(dict.fromkeys([*reviewed.notices, *not_read(searched, context.library)])),
             reasons=(NOTHING_FOUND_REASON,),
-        )
+        ).noted(*not_read(searched, context.library))
     else:
         reviewed = replace(
             reviewed,
@@ -73,9 +68,6 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
             evidence=best.evidence,
             reasons=(*(best.verdict.reasons if best.verdict else ()), *filter(None, [state.give_up])),
         )
-    if is_prose(reviewed.parts):
-        kept = tuple(one for one in reviewed.notices if not one.endswith(QUOTED_INSTEAD))
-        reviewed = replace(reviewed, notices=kept)
     context.note(
         read={"attempts": [_attempt_line(attempt) for attempt in state.attempts], "gave up": state.give_up},
         decided={"kept attempt": best.number if best else None, "reasons": list(reviewed.reasons)},

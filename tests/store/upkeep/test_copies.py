@@ -138,18 +138,20 @@ def test_scrubbing_and_removing_do_not_wait_for_each_other(library: Settings, mo
     real = scrub
 
     def waiting_scrub(connection: sqlite3.Connection, *, words: bool = False, max_bytes: int | None = None) -> bool:
-        if connection is pincite._checkpointer.conn:
+        if connection is not pincite.database.connection:
             both.wait(300)  # the checkpointer's lock is held
         return real(connection, words=words, max_bytes=max_bytes)
 
-    def removing(document_id: str) -> None:
+    mark_stale = pincite.reviews.mark_stale
+
+    def marking(document_id: str, why: str) -> None:
         both.wait(300)  # the removal's transaction is open
-        pincite._when_removed(document_id)
+        mark_stale(document_id, why)
 
     with closing(pincite):
         with monkeypatch.context() as patch:
             patch.setattr(bootstrap, "scrub", waiting_scrub)
-            patch.setattr(pincite.ingest._shelf, "_on_remove", removing)
+            patch.setattr(pincite.reviews, "mark_stale", marking)
             pincite.sessions.delete(pincite.sessions.list()[0].id)
             thread = threading.Thread(target=lambda: results.append(pincite.deletion.scrub()))
             thread.start()

@@ -14,6 +14,7 @@ from pincite import cli
 from pincite.core.domain.documents import DocumentStatus, JobStatus
 from pincite.core.domain.errors import FullDiskError, SettingsError
 from pincite.core.domain.settings import Settings, load_settings, save_choices
+from pincite.core.services import bootstrap
 from pincite.core.services.bootstrap import open_pincite
 from pincite.core.store.shelf import Shelf
 from tests.ingest.other_embedder import OtherEmbedder
@@ -58,8 +59,8 @@ def test_a_choice_that_cannot_be_kept_switches_no_index(library: Settings, monke
     def full(data_dir: Path, chosen: object) -> None:
         raise SettingsError("No space left on device.")
 
+    monkeypatch.setattr(bootstrap, "make_embedder", lambda name, settings: OtherEmbedder())
     with closing(open_pincite(library, at_work=False)) as pincite:
-        monkeypatch.setitem(pincite.indexes._embedders, "ollama:other", OtherEmbedder())
         before = [tuple(row) for row in pincite.database.connection.execute("SELECT * FROM vector_indexes")]
         with monkeypatch.context() as patch:
             patch.setattr("pincite.core.services.settings.save_choices", full)
