@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, lru_cache, partial
 from importlib.resources import files
 from typing import Any
 
@@ -33,6 +33,8 @@ MAX_TOKENS, MAX_QUESTION_TOKENS = 224, 48
 OVERLAP = 64
 """Tokens that a window of a longer text has in common with the one before."""
 MAX_ANSWER_LENGTH = 48
+MAX_KEPT = 500
+"""Windows whose numbers are kept, each at most 4 KB."""
 NEARLY = math.log(2)
 """Log-odds: what is half as likely as the best, holds it and no other cell is taken for it: half an answer misleads."""
 CLS, SEP = 101, 102
@@ -83,7 +85,10 @@ class Network:
 
 
 class Reader:
-    """Windows go through the network one at a time, side by side in two threads: it quantises over a whole input."""
+    """Windows go through the network one at a time, side by side in two threads: it quantises over a whole input.
+
+    Several steps of a turn read the same windows; the last ones are kept.
+    """
 
     def __init__(self, open_network: Callable[[], Network] | None = None) -> None:
         self._open = open_network or _english
@@ -103,15 +108,27 @@ class Reader:
             for first in range(0, max(len(encoded.ids) - OVERLAP, 1), room - OVERLAP):
                 cut = slice(first, first + room)
                 pieces.append((number, encoded.ids[cut], places[cut]))
-        read = self._threads.map(lambda piece: _read(network, head, piece[1], piece[2], texts[piece[0]]), pieces)
+        read = self._threads.map(lambda piece: self._window(head, piece[1], piece[2], texts[piece[0]]), pieces)
         windows: list[list[Window]] = [[] for _ in texts]
         for (number, _, _), window in zip(pieces, read, strict=True):
             windows[number].append(window)
         return [Reading(tuple(own)) for own in windows]
 
+    def _window(self, head: Sequence[int], ids: Sequence[int], offsets: NDArray[np.int64], text: str) -> Window:
+        numbers = self._numbers((*head, *ids, self._network.between), len(head))
+        of_text = slice(len(head), len(head) + len(ids))
+        starts, ends, answerable, _ = numbers[0]
+        cells = np.array([text.count("\t", 0, start) for start, _ in offsets], dtype=np.int64)
+        return Window(numbers[of_text, 0] - starts, numbers[of_text, 1] - ends, offsets, cells, float(answerable))
+
     @cached_property
     def _network(self) -> Network:
         return self._open()
+
+    @cached_property
+    def _numbers(self) -> Callable[[tuple[int, ...], int], Numbers]:
+        network = self._network
+        return lru_cache(MAX_KEPT)(lambda ids, question_tokens: network.numbers([*ids], question_tokens))
 
     @cached_property
     def _threads(self) -> ThreadPoolExecutor:
@@ -182,14 +199,6 @@ def _shipped(name: str) -> bytes:
     if hashlib.sha256(model).hexdigest() != card(name)["sha256"]:
         raise StorageError("The reader's file is not the expected one.", hint="Reinstall Pincite.")
     return model
-
-
-def _read(network: Network, head: Sequence[int], ids: Sequence[int], offsets: NDArray[np.int64], text: str) -> Window:
-    numbers = network.numbers([*head, *ids, network.between], len(head))
-    of_text = slice(len(head), len(head) + len(ids))
-    starts, ends, answerable, _ = numbers[0]
-    cells = np.array([text.count("\t", 0, start) for start, _ in offsets], dtype=np.int64)
-    return Window(numbers[of_text, 0] - starts, numbers[of_text, 1] - ends, offsets, cells, float(answerable))
 
 
 def _places(text: str, offsets: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
