@@ -56,6 +56,10 @@ class CollectionError(PinciteError):
     """No collection has this name, or another one has it."""
 
 
+class GridError(PinciteError):
+    """A grid cannot be stored or changed as asked; the message explains why."""
+
+
 class ModelError(PinciteError):
     """A language or embedding model did not do its work."""
 

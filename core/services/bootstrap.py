@@ -21,6 +21,7 @@ from pincite.core.store.data_dir import check_ours, claim, delete_old_files, qua
 from pincite.core.store.database import Database, empty_log
 from pincite.core.store.descriptions import Descriptions
 from pincite.core.store.exact import NoMeaning
+from pincite.core.store.grids import GridStore, basis_of
 from pincite.core.store.indexes import Indexes
 from pincite.core.store.jobs import Jobs
 from pincite.core.store.keywords import Fts5Index
@@ -48,6 +49,7 @@ class Pincite:
         from pincite.core.services.deletion import Deletion
         from pincite.core.services.engines import Engines
         from pincite.core.services.exports import Exports
+        from pincite.core.services.grids import Grids
         from pincite.core.services.illustrations import Illustrations
         from pincite.core.services.ingest import Documents
         from pincite.core.services.model_library import ModelLibrary
@@ -121,6 +123,7 @@ class Pincite:
             collection=self.collections.get,
         )
         self.suggestions = Suggestions(equipment, self.runner.busy, self.library)
+        self.grids = Grids(equipment, self.runner.busy, self.library, GridStore(self.database), basis_of)
         self.deletion = Deletion(
             self.runner,
             self.sessions,
@@ -146,6 +149,7 @@ class Pincite:
         if at_work:
             self.watching.start()
             self.illustrations.start()
+            self.grids.start()
         self.regression = Regression(self.runner, self.turns, self.sessions, self.reviews, self.library)
         condition = Condition(self.database, self.library, settings)
         self.health = Health(lambda: self.settings.current, self.library, condition, self.engines.state)
@@ -162,6 +166,7 @@ class Pincite:
         self.engines.close()
         self.models.stop()
         self.suggestions.close()
+        self.grids.close()
         self.runner.close()
         self.documents.close()
         self.indexes.close()

@@ -4,7 +4,6 @@ import logging
 import re
 import threading
 import tomllib
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,19 +11,17 @@ from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, TypeAlias
 
 from pincite.core.documents.tables import find_tables
-from pincite.core.domain.answers import AnswerPart
+from pincite.core.domain.answers import Form
 from pincite.core.domain.documents import Document
 from pincite.core.domain.errors import PinciteError
 from pincite.core.domain.presentation import Tier, present
-from pincite.core.domain.search import Mode
 from pincite.core.domain.settings import PACKAGE_ROOT
-from pincite.core.domain.turns import TraceStep, Turn, TurnStatus, now
+from pincite.core.domain.turns import TurnStatus
 from pincite.core.graph.build import build_graph
 from pincite.core.graph.context import Equipment
-from pincite.core.graph.state import TurnState
 from pincite.core.models.client import stoppable
 from pincite.core.search.stretches import title_of
-from pincite.core.services.turns import CLOSING_SECONDS, answered, context_of
+from pincite.core.services.turns import CLOSING_SECONDS, asked_alone
 from pincite.core.text.marks import plain_text
 from pincite.core.text.plain import flat
 
@@ -64,16 +61,6 @@ class _Candidate:
     holds: str
     page_index: int | None = None
     """The page that it must cite, where that is known."""
-
-
-class _Silent:
-    """Nobody watches a trial."""
-
-    def step(self, text: str) -> None: ...
-
-    def draft(self, parts: Sequence[AnswerPart]) -> None: ...
-
-    def visited(self, step: TraceStep) -> None: ...
 
 
 class Suggestions:
@@ -194,18 +181,11 @@ class Suggestions:
 
     def _answers(self, candidate: _Candidate, document_id: str) -> bool:
         """Whether quoting alone answers it from this document, without a warning and with what it was made from."""
-        equipment = self._equipment()
-        state = TurnState(candidate.question, Mode.DOCUMENTS, (document_id,), fresh=True, alone=True)
-        quoting = equipment.choose_engine("quoting")
-        context = context_of(equipment, quoting, _Silent(), self._stop.is_set)
-        turn = Turn(
-            id=uuid.uuid4().hex, session_id="", position=0, question=candidate.question, mode=state.mode,
-            document_ids=state.document_ids, scope=state.document_ids, engine=quoting.name,
-            status=TurnStatus.RUNNING, started_at=now(),
-        )  # fmt: skip
-        turn = answered(turn, TurnState(**self._graph.invoke(state, context=context)))
+        turn = asked_alone(self._graph, self._equipment(), candidate.question, document_id, self._stop.is_set)
         texts = [plain_text(turn.parts), *(citation.quotation for citation in turn.citations)]
-        whole = turn.status is TurnStatus.ANSWERED and present(turn).tier is Tier.ANSWERED and turn.citations
+        shown = present(turn)
+        sure = shown.form is Form.ANSWER and shown.tier is Tier.ANSWERED
+        whole = turn.status is TurnStatus.ANSWERED and sure and turn.citations
         at_place = candidate.page_index in (None, *(citation.page_index for citation in turn.citations))
         holds = re.compile(rf"(?<![\w.,]){re.escape(flat(candidate.holds).casefold())}(?!\w|[.,]\d)")
         held = not candidate.holds or any(holds.search(flat(text).casefold()) for text in texts)

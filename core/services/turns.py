@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
 
+from pincite.core.domain.answers import AnswerPart
 from pincite.core.domain.documents import Collection, Document
 from pincite.core.domain.errors import FullDiskError, PinciteError, StoppedError, StorageError, TurnError
 from pincite.core.domain.ports import ChatModel
@@ -483,6 +484,31 @@ def context_of(
         history=history,
         evidence_only=evidence_only,
     )
+
+
+class _Silent:
+    """Nobody watches."""
+
+    def step(self, text: str) -> None: ...
+
+    def draft(self, parts: Sequence[AnswerPart]) -> None: ...
+
+    def visited(self, step: TraceStep) -> None: ...
+
+
+def asked_alone(
+    graph: TurnGraph, equipment: Equipment, question: str, document_id: str, stopped: Callable[[], bool]
+) -> Turn:
+    """Return a question to one document as quoting answers it, without a conversation; nothing is stored."""
+    state = TurnState(question, Mode.DOCUMENTS, (document_id,), fresh=True, alone=True)
+    quoting = equipment.choose_engine("quoting")
+    context = context_of(equipment, quoting, _Silent(), stopped)
+    turn = Turn(
+        id=uuid.uuid4().hex, session_id="", position=0, question=question, mode=state.mode,
+        document_ids=state.document_ids, scope=state.document_ids, engine=quoting.name,
+        status=TurnStatus.RUNNING, started_at=now(),
+    )  # fmt: skip
+    return answered(turn, TurnState(**graph.invoke(state, context=context)))
 
 
 def answered(turn: Turn, final: TurnState) -> Turn:

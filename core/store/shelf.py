@@ -106,7 +106,7 @@ class Shelf:
     def remove_document(self, document_id: str, *, successor: str = "") -> None:
         """Take away every row of the document, if it is there; ``clear_files`` takes its file.
 
-        ``successor``: a newer version, which is then in the collections and the choices of sessions that it was in.
+        ``successor``: a newer version, which is then in the collections, grids and choices of sessions that it was in.
         """
         with self._database.transaction() as connection:
             if not self.exists(document_id):
@@ -114,6 +114,10 @@ class Shelf:
             self._on_remove(document_id)
             connection.execute(
                 "UPDATE OR IGNORE collection_documents SET document_id = ?1 WHERE document_id = ?2 AND ?1 != ''",
+                (successor, document_id),
+            )
+            connection.execute(
+                "UPDATE OR IGNORE grid_rows SET document_id = ?1 WHERE document_id = ?2 AND ?1 != ''",
                 (successor, document_id),
             )
             connection.execute(

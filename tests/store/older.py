@@ -4,7 +4,9 @@ import sqlite3
 
 
 def without_versions(connection: sqlite3.Connection) -> None:
-    """Remove what versions 18 to 21 added: places of turns, tokens, watched folders, illustrations."""
+    """Remove what versions 18 to 22 added: places of turns, tokens, watched folders, illustrations, grids."""
+    for table in ("grid_cells", "grid_rows", "grids"):
+        connection.execute(f"DROP TABLE {table}")
     connection.execute("DROP TABLE descriptions")
     connection.execute("DROP INDEX illustrated_pages")
     connection.execute("ALTER TABLE pages DROP COLUMN illustrations")

@@ -1,0 +1,96 @@
+"""The value of a grid's cell: what an answer states, as a value of its column's kind."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from pincite.core.domain.answers import AnswerPart, Form, PartKind
+from pincite.core.domain.documents import Document
+from pincite.core.domain.grids import Cell, CellState, Column, ColumnKind
+from pincite.core.domain.presentation import MIN_DECLINE_CONFIDENCE, Tier, present
+from pincite.core.domain.turns import Turn, TurnStatus
+from pincite.core.text.numbers import Quantity, quantities
+from pincite.core.text.plain import flat
+
+MAX_VALUE_LENGTH = 300
+DECIDE = "These words decide it. Read them, and choose yes or no."
+NO_VALUE = "The words that may answer hold no single {}."
+MAY_ANSWER = "The most relevant words; it is not sure that they answer."
+MAY_BE_STATED = "Nothing was found, but that is not sure."
+
+
+def cell_of(column: Column, document: Document, turn: Turn, pages_read: int) -> Cell:
+    """Return the cell that an answered turn gives."""
+    shown, verdict = present(turn), turn.verdict
+    cell = Cell(document.id, column.id, CellState.UNCLEAR, confidence=verdict.confidence if verdict else None,
+                pages_read=pages_read)  # fmt: skip
+    if shown.form is Form.NOT_FOUND:
+        if verdict and verdict.confidence >= MIN_DECLINE_CONFIDENCE and turn.status is TurnStatus.ANSWERED:
+            return replace(cell, state=CellState.NOT_STATED)
+        return replace(cell, detail=MAY_BE_STATED)
+    answer = _answering(turn.parts)
+    cited = [one for one in turn.citations if one.number in {number for part in answer for number in part.numbers}]
+    cell = replace(cell, citations=tuple(cited or turn.citations[:1]))
+    if shown.form is Form.EVIDENCE or not answer:
+        return replace(cell, detail=MAY_ANSWER)
+    value = _value(column, answer)
+    if turn.status is TurnStatus.FLAGGED:
+        return replace(cell, state=CellState.NEEDS_REVIEW, value=value, detail=" ".join(turn.reasons))
+    if not value:
+        words = DECIDE if column.kind is ColumnKind.YES_NO else NO_VALUE.format(column.kind.replace("_", " "))
+        return replace(cell, detail=words)
+    if shown.tier is not Tier.ANSWERED:
+        return replace(cell, value=value, detail=shown.warning)
+    return replace(cell, state=CellState.FOUND, value=value)
+
+
+def _answering(parts: Sequence[AnswerPart]) -> list[AnswerPart]:
+    """Return the parts that state something of the document, the short answer first."""
+    return [part for part in parts if part.verbatim or part.kind is PartKind.FIGURE]
+
+
+def _value(column: Column, answer: Sequence[AnswerPart]) -> str:
+    """Return the value; empty if the words have none of this kind, or several."""
+    texts = [flat(part.text) for part in answer]
+    match column.kind:
+        case ColumnKind.TEXT:
+            return texts[0][:MAX_VALUE_LENGTH]
+        case ColumnKind.LIST:
+            return "; ".join(dict.fromkeys(texts))[:MAX_VALUE_LENGTH]
+        case ColumnKind.YES_NO:
+            return ""
+        case ColumnKind.CHOICE:
+            return _only(one for one in column.choices if one.casefold() in texts[0].casefold())
+        case ColumnKind.DATE:
+            return _first(_only(_dates(text)) for text in texts)
+        case ColumnKind.AMOUNT:
+            return _first(_only(_amounts(text, ("money", "percent"))) for text in texts)
+        case ColumnKind.NUMBER:
+            return _first(_only(_amounts(text, ("number", "money", "percent"))) for text in texts)
+
+
+def _dates(text: str) -> Iterator[str]:
+    for one in quantities(text):
+        year, month, day = one.date
+        if one.kind == "date" and year:
+            yield "-".join([f"{year:04d}", *[f"{part:02d}" for part in (month, day * bool(month)) if part]])
+
+
+def _amounts(text: str, kinds: Sequence[str]) -> Iterator[str]:
+    for one in quantities(text):
+        if one.kind in kinds:
+            yield f"{_plain(one)} {'%' if one.kind == 'percent' else one.unit}".strip()
+
+
+def _plain(quantity: Quantity) -> str:
+    return format(Decimal(str(quantity.value)).normalize(), "f")
+
+
+def _only(found: Iterator[str]) -> str:
+    """Return the one value; empty if there is none or they differ."""
+    values = dict.fromkeys(found)
+    return next(iter(values)) if len(values) == 1 else ""
+
+
+def _first(values: Iterator[str]) -> str:
+    return next(filter(None, values), "")

@@ -1,0 +1,267 @@
+"""Grids: their cells are answered in the background, each as a question to one document, and by people."""
+
+import logging
+import threading
+import tomllib
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
+
+from pincite.core.answers.typed import cell_of
+from pincite.core.domain.documents import Document, DocumentStatus
+from pincite.core.domain.errors import GridError, PinciteError
+from pincite.core.domain.grids import Cell, CellState, Column, ColumnKind, FilledGrid, Grid, GridTemplate
+from pincite.core.domain.settings import PACKAGE_ROOT
+from pincite.core.graph.build import build_graph
+from pincite.core.graph.context import Equipment
+from pincite.core.models.client import stoppable
+from pincite.core.services.turns import CLOSING_SECONDS, asked_alone
+
+if TYPE_CHECKING:
+    from pincite.core.store.grids import GridStore
+    from pincite.core.store.library import Library
+
+logger = logging.getLogger(__name__)
+
+Key: TypeAlias = tuple[str, str]
+"""A cell's document and column."""
+GridList: TypeAlias = list[Grid]
+WAIT_SECONDS = 0.5
+NOT_READABLE = "The document could not be read."
+
+
+class Grids:
+    """One thread asks the waiting cells of running grids, while no answer of a conversation is written."""
+
+    def __init__(
+        self,
+        equipment: Callable[[], Equipment],
+        busy: Callable[[], bool],
+        library: "Library",
+        store: "GridStore",
+        basis_of: Callable[[Document, Column], str],
+    ) -> None:
+        self._equipment = equipment
+        self._busy = busy
+        self._library = library
+        self._store = store
+        self._basis_of = basis_of
+        self._graph = build_graph()
+        self._wanted: tuple[Key, ...] = ()
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    # ------------------------------------------------------------ grids
+
+    def list(self) -> GridList:
+        return self._store.all()
+
+    def find(self, name: str) -> Grid | None:
+        """By name, whatever its case."""
+        return next((one for one in self.list() if one.name.casefold() == name.strip().casefold()), None)
+
+    def filled(self, grid_id: str) -> FilledGrid:
+        """Return a grid with its cells. Raises GridError."""
+        return self._store.filled(grid_id, self._documents())
+
+    def create(
+        self, name: str, columns: Sequence[Column], document_ids: Sequence[str], *, collection_id: str = ""
+    ) -> Grid:
+        """Store a grid and begin to fill it. Raises GridError."""
+        if not document_ids:
+            raise GridError("A grid needs documents.", hint="Choose a collection with documents, or add some.")
+        grid = self._store.create(name, tuple(columns), document_ids, collection_id=collection_id)
+        self.run(grid.id)
+        return grid
+
+    def rename(self, grid_id: str, name: str) -> None:
+        self._store.rename(grid_id, name)
+
+    def delete(self, grid_id: str) -> None:
+        self._store.delete(grid_id)
+
+    def set_columns(self, grid_id: str, columns: Sequence[Column]) -> None:
+        """Replace the columns; those with a new question are asked again. Raises GridError."""
+        before = {column.id: column for column in self._store.get(grid_id).columns}
+        self._store.set_columns(grid_id, tuple(columns))
+        changed = [
+            one.id for one in columns if one.id in before and before[one.id] != replace(one, name=before[one.id].name)
+        ]
+        self._again(grid_id, lambda cell: cell.column_id in changed)
+
+    def set_documents(self, grid_id: str, document_ids: Sequence[str]) -> None:
+        """Replace the rows and fill the new ones. Raises GridError."""
+        self._store.set_documents(grid_id, document_ids)
+        self.run(grid_id)
+
+    # ------------------------------------------------------------ cells
+
+    def run(self, grid_id: str) -> None:
+        """Ask the waiting cells of a grid, also after a restart, until ``stop``."""
+        self._store.set_running(grid_id, True)
+        self.start()
+
+    def stop(self, grid_id: str) -> None:
+        self._store.set_running(grid_id, False)
+
+    def is_running(self, grid_id: str) -> bool:
+        return grid_id in self._store.running()
+
+    def refresh(self, grid_id: str) -> None:
+        """Ask the stale cells again, and those that failed."""
+        self._again(grid_id, lambda cell: cell.stale or cell.state is CellState.FAILED)
+
+    def ask_again(self, grid_id: str, key: Key) -> None:
+        """Ask one cell again; also a value that a person entered is then replaced."""
+        self._store.forget_cell(grid_id, key)
+        self.want([key])
+        self.run(grid_id)
+
+    def want(self, keys: Iterable[Key]) -> None:
+        """Ask these cells before others, such as those on screen."""
+        self._wanted = tuple(keys)
+
+    def correct(self, grid_id: str, key: Key, value: str) -> None:
+        """Store a person's value; it is never replaced by the program's."""
+        cell = replace(self.filled(grid_id).cell(*key), value=value.strip(), detail="", confidence=None)
+        state = CellState.FOUND if cell.value else CellState.NOT_STATED
+        self._put(grid_id, replace(cell, state=state, by_person=True))
+
+    def approve(self, grid_id: str, key: Key) -> None:
+        """Store that a person agrees with the value, or with that none is stated."""
+        cell = self.filled(grid_id).cell(*key)
+        state = CellState.FOUND if cell.value else CellState.NOT_STATED
+        self._put(grid_id, replace(cell, state=state, by_person=True, detail=""))
+
+    def lock(self, grid_id: str, key: Key, locked: bool) -> None:
+        self._put(grid_id, replace(self.filled(grid_id).cell(*key), locked=locked))
+
+    def send_to_review(self, grid_id: str, key: Key, why: str = "") -> None:
+        """Mark a value as one that a person has to look at."""
+        cell = self.filled(grid_id).cell(*key)
+        self._put(grid_id, replace(cell, state=CellState.NEEDS_REVIEW, detail=why, by_person=False))
+
+    # ------------------------------------------------------------ in the background
+
+    def start(self) -> None:
+        """Begin to ask where cells wait."""
+        with self._lock:
+            if self._thread is None and not self._stop.is_set():
+                self._thread = threading.Thread(target=self._fill, name="grids", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """Stop an answer between its words; wait a limited time for it."""
+        self._stop.set()
+        with self._lock:
+            thread = self._thread
+        if thread is not None:
+            thread.join(CLOSING_SECONDS)
+
+    def wait(self, grid_id: str, seconds: float) -> FilledGrid:
+        """Return the grid once no cell waits or it was stopped, or after this time."""
+        waited = threading.Event()
+        for _ in range(int(seconds / WAIT_SECONDS)):
+            if not self.is_running(grid_id):
+                break
+            waited.wait(WAIT_SECONDS)
+        return self.filled(grid_id)
+
+    def _fill(self) -> None:
+        try:
+            while not self._stop.is_set() and (running := self._store.running()):
+                if not any(self._fill_some(grid_id) for grid_id in running):
+                    self._stop.wait(WAIT_SECONDS)  # for documents that are being read
+        except Exception:  # the thread's outermost frame; the cells wait for the next start
+            logger.exception("Filling a grid failed")
+        finally:
+            with self._lock:
+                self._thread = None
+        if not self._stop.is_set() and self._store.running():  # one was started meanwhile
+            self.start()
+
+    def _fill_some(self, grid_id: str) -> bool:
+        """Ask a waiting cell of the grid, if its document is readable; return whether one was asked."""
+        try:
+            filled = self.filled(grid_id)
+        except GridError:  # deleted meanwhile
+            return False
+        documents = self._documents()
+        every = [(document_id, column.id) for document_id in filled.grid.document_ids for column in filled.grid.columns]
+        waiting = [key for key in every if filled.cell(*key).state is CellState.WAITING]
+        if not waiting:
+            self.stop(grid_id)
+            return True
+        first = [key for key in self._wanted if key in waiting]
+        for key in (*first, *waiting):
+            document, column = documents.get(key[0]), filled.grid.column(key[1])
+            if document is None or column is None:
+                continue
+            if document.searchable:
+                self._ask(grid_id, column, document)
+                return True
+            if document.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED):
+                self._put(grid_id, Cell(*key, CellState.FAILED, detail=document.message or NOT_READABLE))
+                return True
+        return False
+
+    def _ask(self, grid_id: str, column: Column, document: Document) -> None:
+        while self._busy():
+            if self._stop.wait(WAIT_SECONDS):
+                return
+        basis = self._basis_of(document, column)
+        try:
+            with stoppable(self._stop.is_set):
+                turn = asked_alone(self._graph, self._equipment(), column.question, document.id, self._stop.is_set)
+            cell = cell_of(column, document, turn, self._library.coverage(document.id).text)
+        except PinciteError as error:
+            if self._stop.is_set():
+                return
+            cell = Cell(document.id, column.id, CellState.FAILED, detail=str(error))
+        except Exception:
+            logger.exception("A cell of a grid could not be answered")
+            cell = Cell(document.id, column.id, CellState.FAILED, detail="The question stopped unexpectedly.")
+        self._store.put(grid_id, cell, basis, by_program=True)
+
+    def _again(self, grid_id: str, which: Callable[[Cell], bool]) -> None:
+        keys = [key for key, cell in self.filled(grid_id).cells.items() if which(cell)]
+        self._store.ask_again(grid_id, keys)
+        self.run(grid_id)
+
+    def _put(self, grid_id: str, cell: Cell) -> None:
+        column, document = self._store.get(grid_id).column(cell.column_id), self._documents().get(cell.document_id)
+        if column and document:
+            self._store.put(grid_id, cell, self._basis_of(document, column))
+
+    def _documents(self) -> dict[str, Document]:
+        return {document.id: document for document in self._library.list()}
+
+
+@cache
+def templates() -> tuple[GridTemplate, ...]:
+    """Return the grids that come with Pincite, by name."""
+    return tuple(template_of(path.read_text(encoding="utf-8")) for path in sorted(TEMPLATES.glob("*.toml")))
+
+
+def template_of(text: str) -> GridTemplate:
+    """Read a template. Raises GridError."""
+    try:
+        told = tomllib.loads(text)
+        columns = tuple(
+            new_column(one["name"], one["question"], ColumnKind(one.get("kind", "text")), one.get("choices", ()))
+            for one in told["columns"]
+        )
+        return GridTemplate(str(told["name"]), columns)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise GridError("This is no template of a grid.",
+                        hint="It needs a name, and columns with name, question and kind.") from error  # fmt: skip
+
+
+def new_column(name: str, question: str, kind: ColumnKind = ColumnKind.TEXT, choices: Iterable[str] = ()) -> Column:
+    return Column(uuid.uuid4().hex[:8], name.strip(), question.strip(), kind, tuple(choices))
+
+
+TEMPLATES = PACKAGE_ROOT / "data" / "grids"
