@@ -64,16 +64,21 @@ def draw(app: Pincite) -> None:
     if missing := app.library.files_missing():
         st.warning(f"PDF missing or changed: {escape(', '.join(missing))}. The text already read can still be "
                    "searched. Add the same file again to see its pages.", icon=":material/warning:")  # fmt: skip
-    draw_language_offer(app)
+    documents = sorted(documents_of(app, collection), key=lambda document: document.added_at, reverse=True)
+    if documents:
+        draw_language_offer(app)
     draw_outdated(app)
     draw_progress(app)
-    documents = sorted(documents_of(app, collection), key=lambda document: document.added_at, reverse=True)
     if not documents:
-        st.info("No documents yet. Drop files above; ask about one as soon as its text has been read.",
-                icon=":material/upload_file:")  # fmt: skip
+        here = "No documents yet. Drop files above; ask about one as soon as its text has been read."
+        among = "This collection has no documents yet. Drop files above, or choose some of the library's under *Edit*."
+        st.info(among if collection and app.library.list() else here, icon=":material/upload_file:")
         return
     beside = len(documents) > 1 and is_one_chosen()
-    listing, details = st.columns([4, 7], gap="medium") if beside else (st.container(), st.container())
+    if st.session_state.get("choose_several"):  # what can be done with them is in sight, however long the list
+        details, listing = st.container(), st.container()
+    else:
+        listing, details = st.columns([4, 7], gap="medium") if beside else (st.container(), st.container())
     with listing:
         chosen = draw_table(app, documents, beside=beside)
     with details:
@@ -81,6 +86,8 @@ def draw(app: Pincite) -> None:
             draw_document(app, chosen[0], collection, beside=beside)
         elif chosen:
             draw_several(app, chosen, collection)
+        elif st.session_state.get("choose_several"):
+            st.caption("Tick documents to ask about them, or to delete them.")
         else:
             st.caption("Choose a document to see its pages, its details, and what you can do with it.")
 

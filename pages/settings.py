@@ -225,11 +225,10 @@ def draw_embeddings(app: Pincite) -> None:
         name = wanted if named else f"ollama:{wanted}"
         if st.button("Switch", disabled=name == current):
             save(app, {"embedding_model": name})
-        if quiet("Go back to the previous index", "undo"):
+        if app.settings.can_roll_back_embedding() and quiet("Go back to the previous index", "undo"):
             with errors_shown():
-                if app.settings.roll_back_embedding():
-                    st.rerun()
-                st.toast("There is no earlier index.", icon=":material/info:")
+                app.settings.roll_back_embedding()
+                st.rerun()
 
 
 def _embedder_name(name: str) -> str:
@@ -283,7 +282,7 @@ def draw_state(app: Pincite) -> None:
     checks = app.health.checks()
     failed = sum(not check.ok for check in checks)
     st.markdown(f"**Needs attention: {failed} of {len(checks)} parts**" if failed else "**Everything works**")
-    rows = [f"| {'✓ Works' if check.ok else '✗ Problem'} | {escape(check.part)} | {escape(check.detail)} "
+    rows = [f"| {'✓&nbsp;Works' if check.ok else '✗&nbsp;Problem'} | {escape(check.part)} | {escape(check.detail)} "
             f"{'' if check.ok else f'**{escape(check.hint)}**'} |" for check in checks]  # fmt: skip
     st.markdown("\n".join(["| | Part | State |", "|:--|:--|:--|", *rows]))
     draw_form(app, "backups", ["automatic_backups"])

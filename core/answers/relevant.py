@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from pincite.core.answers.selection import Scored, Selection, answer_text
-from pincite.core.answers.units import CELLS, SENTENCE_ENDS, Unit, quotation_of
+from pincite.core.answers.units import CELLS, SENTENCE_ENDS, Unit, quotation_of, with_whole_brackets
 from pincite.core.domain.answers import AnswerPart, PartKind, Span
 from pincite.core.domain.search import Evidence, TableHead
 from pincite.core.text.sentences import split_sentences
@@ -109,7 +109,8 @@ def _sentences(one: Found) -> AnswerPart:
     """Return the words with the sentences around them, those behind first, as far as they are few enough."""
     text = one.item.passage.text
     first, last = _grown(one, split_sentences(text), lambda span: CELLS not in text[span.start : span.end])
-    return _quoted(one, min(one.start, first.start), max(one.end, last.end))
+    whole = with_whole_brackets(text, min(one.start, first.start), max(one.end, last.end))
+    return _quoted(one, whole.start, whole.end)
 
 
 def _grown(

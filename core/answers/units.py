@@ -142,6 +142,19 @@ def signed(units: Sequence[Unit]) -> list[Unit]:
     return [*units[:below], *(replace(unit, terms=(*unit.terms, *SIGNED_TERMS)) for unit in units[below:])]
 
 
+def _opened_before(text: str, at: int) -> int:
+    """Return where the proposed change or the comment begins that a place is in; -1 if it is in none."""
+    begins = max(text.rfind(PROPOSAL, 0, at), text.rfind(COMMENT, 0, at))
+    return begins if begins >= 0 and "]" not in text[begins:at] else -1
+
+
+def with_whole_brackets(text: str, start: int, end: int) -> Span:
+    """Return a span that begins and ends in no proposed change or comment, so that what it has of one is labelled."""
+    begins = _opened_before(text, start)
+    closes = text.find("]", end) + 1 if _opened_before(text, end) >= 0 else 0
+    return Span(begins if begins >= 0 else start, closes or end)
+
+
 def quotation_of(unit: Unit) -> AnswerPart:
     """Quote a unit; for a part of a proposed change, with the words that name its author."""
     start = unit.start if unit.proposal is None else min(unit.start, unit.proposal)

@@ -18,7 +18,7 @@ def in_words(key: str) -> str:
 
 
 _WORDS: dict[str, str] = {
-    "pdf_fields": "PDF fields",
+    "pdf_fields": "file properties",
     "reference_manager": "reference manager",
     "embedding": "indexing by meaning",
     "quoted_answer": "Quoted, in English",

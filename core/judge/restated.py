@@ -128,28 +128,37 @@ class _Words:
         self.tokens: list[str] = []
         self.figures: dict[str, Quantity] = {}
         self.units: set[str] = set()
+        self.spelled: dict[str, str] = {}
         position = 0
         for quantity in quantities(plain):
-            self.tokens += _tokens(plain[position : quantity.start])
+            self._add(plain[position : quantity.start])
             token = _figure(quantity)
             again = self.tokens[-1:] == [token]  # "sixty (60) days"
             self.tokens += [] if again else [token, *_of_kind(quantity)]
             self.figures[token] = quantity
             self.units.update(_of_kind(quantity))
             position = quantity.end
-        self.tokens += _tokens(plain[position:])
+        self._add(plain[position:])
+
+    def _add(self, text: str) -> None:
+        for match in _TOKEN.finditer(text):
+            word = match.group().casefold()
+            self.tokens.append(one_spelling(word))
+            self.spelled.setdefault(self.tokens[-1], word)
 
     def shown(self, tokens: Sequence[str]) -> str:
-        return " ".join(self.figures[token].text.strip() if token in self.figures else token for token in tokens)
+        """Return the words as the text has them; a figure has its unit in it."""
+        words = [
+            self.figures[token].text.strip() if token in self.figures else self.spelled.get(token, token)
+            for before, token in zip(["", *tokens], tokens, strict=False)
+            if not (before in self.figures and token in _of_kind(self.figures[before]))
+        ]
+        return " ".join(words)
 
 
 @lru_cache(maxsize=4096)
 def _words(text: str) -> _Words:
     return _Words(text)
-
-
-def _tokens(text: str) -> list[str]:
-    return [one_spelling(match.group().casefold()) for match in _TOKEN.finditer(text)]
 
 
 def _figure(quantity: Quantity) -> str:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from rapidfuzz import process
 from rapidfuzz.distance import JaroWinkler
 
-from pincite.core.domain.documents import Document, bare_name
+from pincite.core.domain.documents import AMENDS, Document, bare_name
 from pincite.core.questions.places import years_in
 from pincite.core.text.terms import FUNCTION_WORDS, content_terms, stem
 from pincite.core.text.years import YEAR
@@ -18,6 +18,7 @@ _PARTS = re.compile(r"[A-Z]{2,}(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+[A-Za-z]{1,
 _WORDS = re.compile(r"[^\W_]+")
 _OF_PROSE = re.compile(r"(?<![\w@./-])[^\W_]+(?![\w@/]|\.\w)")
 """Words but for those of an e-mail's or a site's address, which are in small letters whatever they name."""
+_APART = r"[\W_]{1,5}"
 _NUMBER = re.compile(r" \(\d{1,4}\)$")
 _NAME_OF_SEVERAL = re.compile(r"(?<![.?!] )(?<!^)(?<![\w-])[A-Z][\w-]{0,40}+(?:(?: & | )[A-Z][\w-]{0,40}+){1,8}")
 _GENERIC = frozenset(
@@ -62,9 +63,36 @@ def named_documents(
 
     A name that is a common word ("letter") counts if it is the whole name, unless it must be named ``surely``. If
     several documents differ only in the year, those of the year that is asked for, if there are any, and of the
-    additional years that the caller gives are returned. "Ferry Lane" names no document of Copper Lane, "Ash Hill
-    Nursery" none of another nursery.
+    additional years that the caller gives are returned, unless one of them amends another. "Ferry Lane" names no
+    document of Copper Lane, "Ash Hill Nursery" none of another nursery. Who writes a whole name, such as
+    "ash-hill.pdf" or "the Ash Hill lease", means no other document by its words.
     """
+    whole, question = _called_in_full(question, documents)
+    named = _named_in_part(question, [one for one in documents if one not in whole], surely, beside)
+    return tuple(one.id for one in documents if one in whole or one in named)
+
+
+def _called_in_full(question: str, documents: Sequence[Document]) -> tuple[list[Document], str]:
+    """Return the documents whose names of several words are in a question, and the question without these names.
+
+    Names with a year are left: who asks for one year's report may compare it with another's.
+    """
+    found, rest = list[Document](), question
+    for document in sorted(documents, key=lambda one: len(one.name), reverse=True):
+        words = _WORDS.findall(_bare(document.name))
+        telling = {one.lower() for one in words if len(one) >= MIN_SIMILAR_LENGTH - 1} - _GENERIC - FUNCTION_WORDS
+        if len(words) < 2 or not telling or YEAR.search(document.name):
+            continue
+        ending = document.name[len(bare_name(document.name)) :]
+        name = rf"(?<![^\W_])[\W_]{{0,3}}{_APART.join(map(re.escape, words))}(?:{re.escape(ending)})?(?![^\W_])"
+        rest, times = re.subn(name, " … ", rest, flags=re.IGNORECASE)
+        found += [document] * bool(times)
+    return found, rest
+
+
+def _named_in_part(
+    question: str, documents: Sequence[Document], surely: bool, beside: frozenset[int]
+) -> list[Document]:
     scores = match_documents(_without_strangers(question, documents), (), documents)
     spoken = _in_words(question)
     named = [
@@ -80,9 +108,10 @@ def named_documents(
     named = [one for one in named if not any(called[one.id] < called[other.id] for other in named)]
     asked = set(map(int, years_in(question)))
     years = {one.id: _years_of(one.name, _values(one, ("year", "date"))) for one in named}
-    if any(asked & own for own in years.values()):
+    amending = any(_values(one, (AMENDS,)) for one in named)  # then the others say what it leaves as it was
+    if not amending and any(asked & own for own in years.values()):
         named = [one for one in named if (asked | beside) & years[one.id]]
-    return tuple(document.id for document in named)
+    return named
 
 
 def kind_meant(question: str, documents: Sequence[Document]) -> tuple[str, ...]:

@@ -57,6 +57,10 @@ class SettingsInForce:
             self._follow_index()
         return rolled_back
 
+    def can_roll_back_embedding(self) -> bool:
+        """Return whether an index is built, or one from before the last switch is kept."""
+        return self._indexes.can_roll_back()
+
     def _follow_index(self) -> None:
         """Return the settings with the index that the database has; the stored choice may be older after a kill."""
         name = self._indexes.wanted_name

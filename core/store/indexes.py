@@ -158,6 +158,9 @@ class Indexes:
             self.finish_build()
         return (building or previous) is not None
 
+    def can_roll_back(self) -> bool:
+        return any(self._index(role) is not None for role in ("building", "previous"))
+
     def progress(self) -> BuildProgress | None:
         """None while nothing is being built."""
         building = self._index("building")

@@ -133,7 +133,7 @@ class Reviews:
         ).fetchall()
         return [review for row in rows if (review := review_of(row))]
 
-    def send(self, turn_id: str, reason: str = "Someone asked for a review.") -> None:
+    def send(self, turn_id: str, reason: str = "A review was asked for.") -> None:
         """Put any finished turn into the queue. Raises TurnError."""
         with self._database.transaction():
             turn = self._turns.get(turn_id)

@@ -10,7 +10,7 @@ from pincite.core.services.bibtex import read_bibtex
 from pincite.core.services.bootstrap import Pincite
 from pincite.core.services.references import Reference
 from pincite.core.services.zotero import Zotero, ZoteroCollection
-from pincite.pages.components.controls import button, icon_button, quiet, row
+from pincite.pages.components.controls import button, quiet, row
 from pincite.pages.components.facade import errors_shown
 from pincite.pages.components.words import count, escape
 
@@ -27,13 +27,16 @@ def draw_references(app: Pincite, collection: Collection | None) -> None:
         if found:
             with row(vertical_alignment="bottom"):
                 chosen = st.selectbox("Collection in Zotero", found, format_func=lambda one: one.name)
-                icon_button("Look for collections again", "refresh", _look, key="zotero_again")
+                again = quiet("Look for collections again", "refresh", key="icon_zotero_again", help="Look again")
                 if st.button("Import", icon=":material/download:", type="primary"):
                     into = collection.name if collection else chosen.short_name
                     add(app, Zotero().references(chosen), into)
+            if again:
+                _look()
         else:
             st.caption("Files, authors, titles and dates of a collection. Zotero must be open on this machine.")
-            button("Show the collections", "refresh", _look, key="zotero_look")
+            if button("Show the collections", "refresh", key="zotero_look"):
+                _look()
         with st.form("bibtex", border=False):
             path = st.text_input(
                 "Or a Better BibTeX file on the machine that Pincite runs on",
@@ -48,8 +51,9 @@ def draw_references(app: Pincite, collection: Collection | None) -> None:
 def _look() -> None:
     with errors_shown():
         st.session_state[FOUND] = Zotero().collections()
-        if not st.session_state[FOUND]:
-            st.warning("Zotero has no collections yet.")
+        if st.session_state[FOUND]:
+            st.rerun()
+        st.warning("Zotero has no collections yet.")
 
 
 def add(app: Pincite, references: Iterable[Reference], into: str) -> None:

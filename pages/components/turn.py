@@ -304,7 +304,9 @@ def _draw_ways_on(app: Pincite, turn: Turn) -> None:
             if turn.engine != "quoting":
                 quoting = partial(again, engine="quoting")
                 button("Run again with quoting", "format_quote", quoting, key=f"quoting_{turn.id}")
-        if turn.verdict and turn.verdict.declined and not turn.review and (turn.scope or _narrowed(turn)):
+        every = {document.id for document in app.library.list()}
+        searched = set(turn.plan.document_ids if turn.plan and turn.plan.document_ids else turn.document_ids)
+        if turn.verdict and turn.verdict.declined and not turn.review and not every <= searched:
             button("Search all documents", "travel_explore", partial(again, everywhere=True), key=f"wide_{turn.id}")
         if NO_DOCUMENT in turn.notices:
             button("Search the documents", "search", partial(again, mode=Mode.DOCUMENTS), key=f"documents_{turn.id}")

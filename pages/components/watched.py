@@ -39,7 +39,7 @@ def draw_first_look(app: Pincite) -> None:
 
 
 def draw_form(app: Pincite, collection_name: str) -> None:
-    with st.form("watch_folder", border=False, clear_on_submit=True):
+    with st.form(f"watch_folder_{len(app.watching.folders())}", border=False):  # empty again once one was added
         path = st.text_input(
             "Folder on the machine that Pincite runs on", placeholder="For example, /home/me/Contracts",
             help="Its files are added, and followed when they change.",

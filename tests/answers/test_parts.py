@@ -16,7 +16,7 @@ from pincite.core.answers.selection import (
     is_of_another_year,
     select,
 )
-from pincite.core.answers.units import signed, units_of
+from pincite.core.answers.units import signed, units_of, with_whole_brackets
 from pincite.core.domain.answers import AnswerPart, PartKind, Span
 from pincite.core.domain.documents import Passage
 from pincite.core.domain.ports import AnswerRequest, AskedPiece
@@ -435,3 +435,13 @@ def test_no_more_than_five_passages_of_few_words_are_shown() -> None:
     parts = reply(question, replace(select(question, evidence), right=0.1, answered=0.5), evidence)
     quoted = [part.text for part in parts if part.verbatim]
     assert len(quoted) == 5 and all(len(text.split()) <= 50 for text in quoted)
+
+
+def test_what_is_shown_of_a_proposed_change_has_its_label() -> None:
+    text = "1. One. [Proposed insertion by R. Dahl: 5. The fee is EUR 15,000.] 6. The law is Irish."
+    within, after = text.index("The fee"), text.index("6. The")
+    whole = with_whole_brackets(text, within, len(text))
+    assert text[whole.start :].startswith("[Proposed insertion")
+    whole = with_whole_brackets(text, 0, within)
+    assert text[: whole.end].endswith("EUR 15,000.]")
+    assert with_whole_brackets(text, after, len(text)) == Span(after, len(text))

@@ -4,7 +4,7 @@ import pytest
 
 from pincite.core.domain.answers import AnswerPart, ClaimStatus
 from pincite.core.judge.judge import judge_answer
-from pincite.core.judge.restated import restates_reading, without_other_words
+from pincite.core.judge.restated import changes, restates_reading, without_other_words
 
 AROUND = " The parties met in Lisbon. Notices are sent by registered mail to the address above."
 
@@ -90,3 +90,11 @@ def test_a_claim_restates_a_reading_in_its_own_words_alone(
 def test_words_that_are_not_known_are_left_out_and_figures_stay() -> None:
     known = frozenset({"revenu"})
     assert without_other_words("Revenue in 2022 was not EUR 512 million.", known) == "Revenue 2022 EUR 512 million."
+
+
+def test_what_is_left_out_is_told_in_the_words_of_the_page() -> None:
+    page = "The rent is 1,150 pounds a month and is paid on the fifth day of the month."
+    [change] = changes("The rent is 1,150 pounds a month.", page) or ()
+    assert change.theirs == "and is paid on the fifth day of the month"
+    [price] = changes("The rent is 1,150 pounds a week.", "The rent is 1,150 pounds a month.") or ()
+    assert (price.mine, price.theirs) == ("week", "month")

@@ -199,6 +199,24 @@ def test_a_document_called_by_its_whole_name_is_named_however_common_the_word() 
     assert named_documents("What is a berth, in the report of 12 May?", little) == ()
 
 
+@pytest.mark.parametrize("surely", [False, True])
+def test_whole_names_mean_no_other_document_that_shares_their_words(surely: bool) -> None:
+    names = ("support-contract.pdf", "pellam-agreement.pdf", "pellam-amendment-1.pdf", "satzung.pdf")
+    library = [document(name) for name in names]
+    for asked in ("Compare the limit in support-contract.pdf and Pellam-agreement.pdf",
+                  "Compare the limit in the support contract and the Pellam agreement"):  # fmt: skip
+        assert named_documents(asked, library, surely=surely) == names[:2]
+    assert named_documents("What does Pellam pay?", library) == names[1:3]
+
+
+def test_a_year_does_not_leave_out_what_an_amendment_amends() -> None:
+    others = [document(f"letter{number}.pdf") for number in range(5)]
+    family = [document("pellam-agreement.pdf", year="2024"), document("pellam-amendment.pdf", year="2026", amends="it")]
+    assert len(named_documents("What is the fee of Pellam since March 2026?", [*family, *others])) == 2
+    reports = [document("orlan-a.pdf", year="2024"), document("orlan-b.pdf", year="2026")]
+    assert named_documents("What is the profit of Orlan in 2026?", [*reports, *others]) == ("orlan-b.pdf",)
+
+
 def test_a_name_is_one_whether_its_accents_are_letters_or_marks() -> None:
     library = [document("Geb\u0075\u0308hren K\u006f\u0308ln.pdf"), document("letter.pdf")]
     assert named_documents("What does a stall cost in K\u00f6ln?", library) == (library[0].id,)
