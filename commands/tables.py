@@ -9,6 +9,7 @@ import click
 
 from pincite.commands.documents import name_argument
 from pincite.commands.frame import ANSWERED, Command, complain, plural, settings_here, tell
+from pincite.core.text.plain import no_formula
 
 if TYPE_CHECKING:
     from pincite.core.domain.tables import Cell, Table
@@ -17,7 +18,6 @@ _COLUMNS = (
     *("table", "page_label", "page_position", "row", "column", "columns", "is_head", "row_label", "column_label"),
     *("text", "value", "unit", "scale", "left", "top", "right", "bottom"),
 )
-_OPENS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _MAX_CHARACTERS = 32_767
 """A spreadsheet's cell holds no more."""
 
@@ -113,12 +113,7 @@ def _write_csv(path: Path, found: Sequence["Table"]) -> None:
         writer = csv.DictWriter(file, _COLUMNS)
         writer.writeheader()
         for line in _lines(found):
-            writer.writerow({name: _harmless(value) for name, value in line.items()})
-
-
-def _harmless(value: Any) -> Any:
-    """Text that a spreadsheet would run as a formula gets an apostrophe before it."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_OPENS_A_FORMULA) else value
+            writer.writerow({k: no_formula(value) if isinstance(value, str) else value for k, value in line.items()})
 
 
 def _write_xlsx(path: Path, found: Sequence["Table"]) -> None:

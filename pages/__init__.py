@@ -23,6 +23,7 @@ class PageEntry:
 PAGES = (
     PageEntry("chat", "Chat", "forum"),
     PageEntry("documents", "Documents", "description"),
+    PageEntry("grid", "Grid", "grid_on"),
     PageEntry("traces", "Traces", "account_tree"),
     PageEntry("review", "Review", "rate_review", waiting=lambda app: app.turns.count_flagged()),
     PageEntry("settings", "Settings", "settings"),

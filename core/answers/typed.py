@@ -64,7 +64,7 @@ def _value(column: Column, answer: Sequence[AnswerPart]) -> str:
         case ColumnKind.DATE:
             return _first(_only(_dates(text)) for text in texts)
         case ColumnKind.AMOUNT:
-            return _first(_only(_amounts(text, ("money", "percent"))) for text in texts)
+            return _first(_only(_amounts(text, ("money",))) for text in texts)
         case ColumnKind.NUMBER:
             return _first(_only(_amounts(text, ("number", "money", "percent"))) for text in texts)
 

@@ -1,7 +1,9 @@
 """Grids: their cells are answered in the background, each as a question to one document, and by people."""
 
 import logging
+import math
 import threading
+import time
 import tomllib
 import uuid
 from collections.abc import Callable, Iterable, Sequence
@@ -14,6 +16,7 @@ from pincite.core.domain.documents import Document, DocumentStatus
 from pincite.core.domain.errors import GridError, PinciteError
 from pincite.core.domain.grids import Cell, CellState, Column, ColumnKind, FilledGrid, Grid, GridTemplate
 from pincite.core.domain.settings import PACKAGE_ROOT
+from pincite.core.export.grids import FORMS
 from pincite.core.graph.build import build_graph
 from pincite.core.graph.context import Equipment
 from pincite.core.models.client import stoppable
@@ -28,7 +31,7 @@ logger = logging.getLogger(__name__)
 Key: TypeAlias = tuple[str, str]
 """A cell's document and column."""
 GridList: TypeAlias = list[Grid]
-WAIT_SECONDS = 0.5
+WAIT_SECONDS, POLL_SECONDS = 0.5, 0.1
 NOT_READABLE = "The document could not be read."
 
 
@@ -161,14 +164,16 @@ class Grids:
         if thread is not None:
             thread.join(CLOSING_SECONDS)
 
-    def wait(self, grid_id: str, seconds: float) -> FilledGrid:
+    def wait(self, grid_id: str, seconds: float = math.inf) -> FilledGrid:
         """Return the grid once no cell waits or it was stopped, or after this time."""
-        waited = threading.Event()
-        for _ in range(int(seconds / WAIT_SECONDS)):
-            if not self.is_running(grid_id):
-                break
-            waited.wait(WAIT_SECONDS)
+        until = time.monotonic() + seconds
+        while self.is_running(grid_id) and time.monotonic() < until:
+            time.sleep(POLL_SECONDS)
         return self.filled(grid_id)
+
+    def export(self, grid_id: str, ending: str) -> bytes:
+        """Return the grid as a file of one of ``core.export.grids.FORMS``."""
+        return FORMS[ending](self.filled(grid_id), self._documents())
 
     def _fill(self) -> None:
         try:

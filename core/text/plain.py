@@ -31,6 +31,11 @@ def shortened(text: str) -> str:
     return plain if len(plain) <= 90 else plain[:87].rsplit(" ", 1)[0] + "…"
 
 
+def no_formula(text: str) -> str:
+    """Return a text with an apostrophe before it if a spreadsheet would run it as a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
 def storable(text: str) -> str:
     """Without what neither SQLite nor JSON can keep: halves of characters, and zero bytes."""
     return text.encode("utf-8", "replace").decode().replace("\x00", "")

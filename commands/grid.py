@@ -1,0 +1,61 @@
+"""The command `grid`: put the same questions to several documents, and write the values for a spreadsheet."""
+
+from pathlib import Path
+
+import click
+
+from pincite.commands.documents import collection_named, collection_option
+from pincite.commands.frame import ANSWERED, Command, complain, opened, plural, tell, working_settings
+
+TEMPLATE_ENDING = ".toml"
+
+
+@click.command(cls=Command)
+@click.argument("template", required=False, metavar="[TEMPLATE|FILE.toml]")
+@collection_option("Ask the documents of this collection. Default: all documents.")
+@click.option("--csv", type=click.Path(path_type=Path), metavar="FILE", help="Write the values.")
+@click.option("--xlsx", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write the values, and a sheet with quotations and pages.")  # fmt: skip
+@click.option("--json", type=click.Path(path_type=Path), metavar="FILE", help="Write everything.")
+def grid(
+    template: str | None, collection_name: str | None, csv: Path | None, xlsx: Path | None, json: Path | None
+) -> int:
+    """Ask every document the questions of a template, such as "Lease".
+
+    Without an argument, list the templates. The grid is kept, and can be opened on the page Grid. A template of your
+    own is a file: docs/grid.md describes it.
+    """
+    from pincite.core.services.grids import template_of, templates
+
+    if template is None:
+        for one in templates():
+            tell(f"{one.name}: {', '.join(column.name for column in one.columns)}")
+        return ANSWERED
+    if template.endswith(TEMPLATE_ENDING):
+        chosen = template_of(Path(template).read_text(encoding="utf-8"))
+    else:
+        found = [one for one in templates() if one.name.casefold() == template.casefold()]
+        if not found:
+            return complain(f"There is no template called {template!r}. `pincite grid` lists them.")
+        chosen = found[0]
+    targets = {ending: path for ending, path in ((".csv", csv), (".xlsx", xlsx), (".json", json)) if path}
+    if there := next((path for path in targets.values() if path.exists()), None):
+        return complain(f"{there} already exists; it was not changed.")
+    with opened(working_settings()) as pincite:
+        collection = collection_named(pincite, collection_name) if collection_name else None
+        here = [document.id for document in pincite.library.list()]
+        ids = [one for one in here if not collection or one in collection.document_ids]
+        pincite.ingest.wait(ids)
+        name = f"{chosen.name} · {collection.name}" if collection else chosen.name
+        made = pincite.grids.create(name, chosen.columns, ids, collection_id=collection.id if collection else "")
+        filled = pincite.grids.wait(made.id)
+        for ending, path in targets.items():
+            path.write_bytes(pincite.grids.export(made.id, ending))
+    cells = filled.cells.values()
+    states = ", ".join(f"{sum(cell.state is state for cell in cells)} {words}" for state, words in _STATES.items())
+    tell(f"{made.name}: {plural(len(ids), 'document')}, {plural(len(cells), 'cell')}: {states}.")
+    return ANSWERED
+
+
+_STATES = {"found": "found", "not_stated": "not stated", "unclear": "unclear"}
+COMMANDS = (grid,)
