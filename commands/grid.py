@@ -1,5 +1,6 @@
 """The command `grid`: put the same questions to several documents, and write the values for a spreadsheet."""
 
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -25,6 +26,7 @@ def grid(
     Without an argument, list the templates. The grid is kept, and can be opened on the page Grid. A template of your
     own is a file: docs/grid.md describes it.
     """
+    from pincite.core.domain.keys import in_words
     from pincite.core.services.grids import template_of, templates
 
     if template is None:
@@ -51,11 +53,10 @@ def grid(
         filled = pincite.grids.wait(made.id)
         for ending, path in targets.items():
             path.write_bytes(pincite.grids.export(made.id, ending))
-    cells = filled.cells.values()
-    states = ", ".join(f"{sum(cell.state is state for cell in cells)} {words}" for state, words in _STATES.items())
-    tell(f"{made.name}: {plural(len(ids), 'document')}, {plural(len(cells), 'cell')}: {states}.")
+    states = Counter(in_words(cell.state) for cell in filled.cells.values())
+    told = ", ".join(f"{number} {words}" for words, number in states.most_common())
+    tell(f"{made.name}: {plural(len(ids), 'document')}, {plural(states.total(), 'cell')}: {told}.")
     return ANSWERED
 
 
-_STATES = {"found": "found", "not_stated": "not stated", "unclear": "unclear"}
 COMMANDS = (grid,)

@@ -40,6 +40,7 @@ WORKERS = {
     "pincite.core.services.model_library",
     "pincite.core.ingest.pipeline",
     "pincite.core.services.suggestions",
+    "pincite.core.services.grids",
     "pincite.web.door",
     "pincite.core.services.watching",
     "pincite.core.services.illustrations",

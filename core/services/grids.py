@@ -32,7 +32,7 @@ Key: TypeAlias = tuple[str, str]
 """A cell's document and column."""
 GridList: TypeAlias = list[Grid]
 WAIT_SECONDS, POLL_SECONDS = 0.5, 0.1
-NOT_READABLE = "The document could not be read."
+NOT_READABLE = "No text of the document could be read."
 
 
 class Grids:
@@ -177,16 +177,21 @@ class Grids:
 
     def _fill(self) -> None:
         try:
-            while not self._stop.is_set() and (running := self._store.running()):
+            while running := self._running_or_end():
                 if not any(self._fill_some(grid_id) for grid_id in running):
                     self._stop.wait(WAIT_SECONDS)  # for documents that are being read
         except Exception:  # the thread's outermost frame; the cells wait for the next start
             logger.exception("Filling a grid failed")
-        finally:
             with self._lock:
                 self._thread = None
-        if not self._stop.is_set() and self._store.running():  # one was started meanwhile
-            self.start()
+
+    def _running_or_end(self) -> Sequence[str]:
+        """Return the running grids; without any the thread ends, and the next ``start`` begins another."""
+        with self._lock:
+            running = [] if self._stop.is_set() else self._store.running()
+            if not running:
+                self._thread = None
+            return running
 
     def _fill_some(self, grid_id: str) -> bool:
         """Ask a waiting cell of the grid, if its document is readable; return whether one was asked."""
@@ -205,10 +210,11 @@ class Grids:
             document, column = documents.get(key[0]), filled.grid.column(key[1])
             if document is None or column is None:
                 continue
-            if document.searchable:
+            read = document.status is DocumentStatus.READY
+            if document.searchable and not (read and self._library.coverage(document.id).text == 0):
                 self._ask(grid_id, column, document)
                 return True
-            if document.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED):
+            if read or document.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED):
                 self._put(grid_id, Cell(*key, CellState.FAILED, detail=document.message or NOT_READABLE))
                 return True
         return False

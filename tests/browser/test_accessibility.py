@@ -41,8 +41,8 @@ def test_axe_finds_nothing(quoting_app: str, new_page: NewPage) -> None:
     page.get_by_role("button", name="Send to review").click()
     expect(page.get_by_text("Sent to review.")).to_be_visible()
     found["chat"] = list(complaints(page))
-    for name, heading in (("Documents", "Documents"), ("Traces", "Traces"), (r"Review \(1\)", "Review"),
-                          ("Settings", "Settings")):  # fmt: skip
+    for name, heading in (("Documents", "Documents"), ("Grid", "Grid"), ("Traces", "Traces"),
+                          (r"Review \(1\)", "Review"), ("Settings", "Settings")):  # fmt: skip
         page.set_viewport_size({"width": 1440, "height": 900})
         go_to(page, name)
         expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()

@@ -25,6 +25,7 @@ SECTIONS = (
     "Review",
     "Suggestions and document cards",
     "The Model Context Protocol",
+    "The grid",
     "Other programs",
     "Formats",
 )

@@ -1,0 +1,69 @@
+"""The grid in its states: none, one that is filled, a cell with its page."""
+
+from pincite.core.domain.documents import Document
+from pincite.core.domain.grids import CellState, ColumnKind, FilledGrid
+from pincite.core.services.bootstrap import Pincite
+from pincite.core.services.grids import new_column
+from pincite.pages.components.cells import KINDS, as_columns, as_rows, cell_text
+from tests.pages.conftest import SECONDS, Screen
+
+
+def make(app: Pincite, contract: Document) -> FilledGrid:
+    columns = (
+        new_column("Begins", "When does the Agreement begin?", ColumnKind.DATE),
+        new_column("Mascot", "What is the name of the mascot?"),
+    )
+    grid = app.grids.create("Contracts", columns, [contract.id])
+    return app.grids.wait(grid.id, SECONDS)
+
+
+def test_empty_page_explains_what_a_grid_is(app: Pincite) -> None:
+    screen = Screen("grid")
+    assert "rows are documents, columns are questions" in screen.words()
+    screen.assert_sound()
+
+
+def test_filled_grid_shows_values_and_counts(app: Pincite, contract: Document) -> None:
+    filled = make(app, contract)
+    screen = Screen("grid")
+    table = screen.test.dataframe[-1]
+    assert list(table.value.columns) == ["Document", "Begins", "Mascot"]
+    assert table.value["Begins"][0] == "2025-04-01" and "1 found" in screen.words()
+    assert not [state for state in (cell.state for cell in filled.cells.values()) if state is CellState.WAITING]
+    screen.assert_sound()
+
+
+def test_a_new_grid_needs_a_template(app: Pincite, contract: Document) -> None:
+    screen = Screen("grid")
+    screen.press("Create")
+    assert "A grid needs columns." in screen.words()
+    screen.test.text_input[0].set_value("Ours")
+    screen.test.selectbox[0].set_value("Service contract")
+    screen.press("Create")
+    [grid] = app.grids.list()
+    assert grid.name == "Ours" and grid.document_ids == (contract.id,) and len(grid.columns) == 9
+    app.grids.stop(grid.id)
+    screen.assert_sound()
+
+
+def test_an_edited_table_gives_columns_and_keeps_their_cells(app: Pincite, contract: Document) -> None:
+    grid = make(app, contract).grid
+    begins, mascot = grid.columns
+    line = {"id": begins.id, "Name": "Start", "Question": begins.question, "Kind": "Date", "Choices": ""}
+    new = {"id": None, "Name": "Type", "Question": "Which type is it?", "Kind": "Choice", "Choices": "lease, sale"}
+    first, second = as_columns([line, {"id": mascot.id, "Name": "", "Question": None}, new])
+    assert (first.id, first.name, first.kind) == (begins.id, "Start", ColumnKind.DATE)
+    assert second.choices == ("lease", "sale") and second.id not in (begins.id, mascot.id)
+    app.grids.set_columns(grid.id, [first])
+    assert app.grids.filled(grid.id).cell(contract.id, begins.id).value == "2025-04-01"
+    assert set(KINDS) == set(ColumnKind)
+
+
+def test_marks_of_cells(app: Pincite, contract: Document) -> None:
+    filled = make(app, contract)
+    key = (contract.id, filled.grid.columns[0].id)
+    app.grids.correct(filled.grid.id, key, "1 May 2025")
+    app.grids.lock(filled.grid.id, key, True)
+    filled = app.grids.filled(filled.grid.id)
+    assert cell_text(filled.cell(*key)) == "🔒 ✓ 1 May 2025"
+    assert as_rows(filled, {}).data["Document"][0] == "Removed"

@@ -1,0 +1,200 @@
+"""Grids: each document is asked each question, people's values stay, and every filled cell has its quotation."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from pincite.cli import main
+from pincite.core.domain.errors import GridError
+from pincite.core.domain.grids import MAX_COLUMNS, CellState, Column, ColumnKind, FilledGrid, Grid
+from pincite.core.domain.settings import Settings
+from pincite.core.services.bootstrap import Pincite, open_pincite
+from pincite.core.services.grids import new_column, template_of, templates
+from tests.support.pdfs import prose
+
+SECONDS = 300
+LEASES = {
+    "kettle.pdf": "Lease of a hall at Kettle Lane. The lease begins on 15 March 2026. The rent is EUR 2,750 a month. "
+    "Either party may end the lease with notice of three months. The tenant may keep animals.",
+    "pell.pdf": "Lease of a workshop. The lease begins on 1 May 2025. The rent is EUR 1,150 a month. "
+    "The tenant pays for water and heating.",
+}
+COLUMNS = (
+    Column("begins", "Begins", "When does the lease begin?", ColumnKind.DATE),
+    Column("rent", "Rent", "What is the rent?", ColumnKind.AMOUNT),
+    Column("dogs", "Animals", "May the tenant keep animals?", ColumnKind.YES_NO),
+    Column("notice", "Notice", "What is the notice period?"),
+)
+
+
+@pytest.fixture
+def pincite(settings: Settings) -> Iterator[Pincite]:
+    with closing(open_pincite(settings.but(engine="quoting", ocr=False))) as app:
+        for name, text in LEASES.items():
+            app.ingest.add(prose([text]), name)
+        assert app.ingest.wait(timeout_seconds=SECONDS)
+        yield app
+
+
+def make(app: Pincite, columns: tuple[Column, ...] = COLUMNS) -> tuple[Grid, FilledGrid]:
+    documents = sorted(app.library.list(), key=lambda one: one.name)
+    grid = app.grids.create("Leases", columns, [one.id for one in documents])
+    return grid, app.grids.wait(grid.id, SECONDS)
+
+
+@pytest.mark.behaviour("The grid", "Every document is asked every question; a value has its kind, quotation and page.")
+def test_each_document_answers_each_question_with_its_quotation(pincite: Pincite) -> None:
+    grid, filled = make(pincite)
+    kettle, pell = grid.document_ids
+    assert filled.waiting == 0 and len(filled.cells) == 8
+    assert [filled.cell(one, "begins").value for one in (kettle, pell)] == ["2026-03-15", "2025-05-01"]
+    assert [filled.cell(one, "rent").value for one in (kettle, pell)] == ["2750 EUR", "1150 EUR"]
+    assert "three months" in filled.cell(kettle, "notice").value
+    for cell in filled.cells.values():
+        assert cell.state is not CellState.FOUND or cell.citations
+        for place in cell.citations:
+            text = pincite.library.page_text(place.document_id, place.page_index)
+            assert place.document_id == cell.document_id and text[place.start : place.end] == place.quotation
+    animals = filled.cell(kettle, "dogs")
+    assert animals.state is CellState.UNCLEAR and "keep animals" in animals.citations[0].quotation
+    assert filled.cell(pell, "notice").state in (CellState.NOT_STATED, CellState.UNCLEAR)
+    assert filled.cell(pell, "notice").value == "" and filled.cell(pell, "notice").pages_read == 1
+    assert not pincite.sessions.list(), "a cell leaves no conversation behind"
+
+
+@pytest.mark.behaviour(
+    "The grid", "A person's value stays when cells are asked again; a changed question is asked anew."
+)
+def test_what_a_person_enters_stays(pincite: Pincite) -> None:
+    grid, _ = make(pincite)
+    key, other = (grid.document_ids[0], "rent"), (grid.document_ids[1], "rent")
+    pincite.grids.correct(grid.id, key, "EUR 2,800")
+    pincite.grids.approve(grid.id, other)
+    pincite.grids.lock(grid.id, (grid.document_ids[0], "begins"), locked=True)
+    changed = tuple(
+        Column("rent", "Rent", "How much is the rent a month?", ColumnKind.AMOUNT) if one.id == "rent" else one
+        for one in COLUMNS[:2]
+    )
+    pincite.grids.set_columns(grid.id, changed)
+    filled = pincite.grids.wait(grid.id, SECONDS)
+    assert (filled.cell(*key).value, filled.cell(*key).by_person) == ("EUR 2,800", True)
+    assert filled.cell(*key).stale, "its question has changed"
+    assert (filled.cell(*other).value, filled.cell(*other).state) == ("1150 EUR", CellState.FOUND)
+    assert filled.cell(grid.document_ids[0], "begins").locked
+    assert len(filled.cells) == 4, "cells of removed columns are gone"
+    pincite.grids.ask_again(grid.id, key)
+    again = pincite.grids.wait(grid.id, SECONDS).cell(*key)
+    assert (again.value, again.by_person, again.stale) == ("2750 EUR", False, False)
+    pincite.grids.send_to_review(grid.id, key, "Is this with tax?")
+    assert pincite.grids.filled(grid.id).cell(*key).state is CellState.NEEDS_REVIEW
+    pincite.grids.correct(grid.id, key, "")
+    assert pincite.grids.filled(grid.id).cell(*key).state is CellState.NOT_STATED
+
+
+def test_a_new_version_takes_the_row_of_the_old_one_and_its_cells_are_stale(pincite: Pincite) -> None:
+    grid, _ = make(pincite, COLUMNS[:2])
+    old = grid.document_ids[0]
+    text = LEASES["kettle.pdf"].replace("2,750", "3,000")
+    new = pincite.ingest.add(prose([text]), "kettle.pdf").document.id
+    pincite.ingest.replace(old, new)
+    assert pincite.ingest.wait(timeout_seconds=SECONDS)
+    filled = pincite.grids.filled(grid.id)
+    assert filled.grid.document_ids == (new, grid.document_ids[1])
+    assert filled.cell(new, "rent").stale and not filled.cell(grid.document_ids[1], "rent").stale
+    pincite.grids.refresh(grid.id)
+    cell = pincite.grids.wait(grid.id, SECONDS).cell(new, "rent")
+    assert (cell.value, cell.stale) == ("3000 EUR", False)
+    pincite.ingest.remove(new)
+    assert pincite.grids.filled(grid.id).grid.document_ids == (grid.document_ids[1],)
+
+
+def test_cells_go_on_after_a_restart_and_wait_after_a_stop(settings: Settings) -> None:
+    quoting = settings.but(engine="quoting", ocr=False)
+    with closing(open_pincite(quoting, at_work=False)) as app:
+        for name, text in LEASES.items():
+            app.ingest.add(prose([text]), name)
+        grid = app.grids.create("Leases", COLUMNS[:1], [one.id for one in app.library.list()])
+        app.grids.stop(grid.id)
+        assert app.grids.filled(grid.id).waiting > 0
+        app.grids.run(grid.id)
+    with closing(open_pincite(quoting)) as app:
+        filled = app.grids.wait(grid.id, SECONDS)
+        assert filled.waiting == 0
+        assert {filled.cell(one, "begins").value for one in grid.document_ids} == {"2026-03-15", "2025-05-01"}
+
+
+def test_a_document_without_text_fails_its_cells_with_the_reason(pincite: Pincite) -> None:
+    blank = pincite.ingest.add(prose([""]), "blank.pdf").document
+    assert pincite.ingest.wait(timeout_seconds=SECONDS)
+    grid = pincite.grids.create("Blank", COLUMNS[:1], [blank.id])
+    cell = pincite.grids.wait(grid.id, SECONDS).cell(blank.id, "begins")
+    assert cell.state is CellState.FAILED and cell.detail
+
+
+@pytest.mark.behaviour("The grid", "A grid is written as Excel, CSV or JSON; Excel has a sheet with the quotations.")
+def test_exports_have_values_and_evidence(pincite: Pincite) -> None:
+    grid, filled = make(pincite, (*COLUMNS[:2], Column("bad", "=1+1", "What is the deposit?")))
+    [head, kettle, _] = csv.reader(io.StringIO(pincite.grids.export(grid.id, ".csv").decode("utf-8-sig")))
+    assert head == ["Document", "Begins", "Rent", "'=1+1"] and kettle[:3] == ["kettle.pdf", "2026-03-15", "2750 EUR"]
+    book = openpyxl.load_workbook(io.BytesIO(pincite.grids.export(grid.id, ".xlsx")))
+    values, evidence = book["Values"], book["Evidence"]
+    assert values["B2"].value.date().isoformat() == "2026-03-15" and values["C2"].value == "2750 EUR"
+    assert values["D1"].value == "=1+1" and values["D1"].data_type == "s"
+    told = {(row[0].value, row[1].value): [one.value for one in row] for row in evidence.iter_rows(min_row=2)}
+    assert "EUR 2,750" in str(told["kettle.pdf", "Rent"][8]) and told["kettle.pdf", "Rent"][7] == "1"
+    plain = json.loads(pincite.grids.export(grid.id, ".json"))
+    assert [len(row["cells"]) for row in plain["rows"]] == [3, 3]
+    assert plain["rows"][0]["cells"][1]["citations"][0]["quotation"]
+    assert filled.grid.name == plain["name"]
+
+
+def test_what_cannot_be_a_grid_is_refused(pincite: Pincite) -> None:
+    ids = [one.id for one in pincite.library.list()]
+    for columns, name in (
+        ((new_column("", "When?"),), "No name"),
+        ((new_column("A", "When?"), new_column("a", "Who?")), "Twice"),
+        (tuple(new_column(str(number), "When?") for number in range(MAX_COLUMNS + 1)), "Many"),
+        (COLUMNS, " "),
+    ):
+        with pytest.raises(GridError):
+            pincite.grids.create(name, columns, ids)
+    with pytest.raises(GridError, match="needs documents"):
+        pincite.grids.create("Empty", COLUMNS, [])
+    with pytest.raises(GridError, match="no template"):
+        template_of('name = "x"\n[[columns]]\nname = "y"')
+    assert pincite.grids.list() == []
+
+
+def test_the_templates_are_sound() -> None:
+    names = [one.name for one in templates()]
+    assert len(names) == len(set(names)) >= 6
+    for template in templates():
+        assert all(column.name and column.question.endswith("?") for column in template.columns)
+
+
+def test_the_command_fills_a_grid_and_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = ["--data-dir", str(tmp_path / "data")]
+    with closing(open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting", ocr=False))) as app:
+        kettle = app.ingest.add(prose([LEASES["kettle.pdf"]]), "kettle.pdf").document
+        collection = app.collections.create("Halls")
+        app.collections.add(collection.id, [kettle.id])
+        assert app.ingest.wait(timeout_seconds=SECONDS)
+    assert main(["grid", *data]) == 0
+    assert "Lease: Parties, Begins" in capsys.readouterr().out
+    own = tmp_path / "own.toml"
+    own.write_text(
+        'name = "Own"\n[[columns]]\nname = "Rent"\nquestion = "What is the rent?"\nkind = "amount"\n', "utf-8"
+    )
+    out = tmp_path / "own.csv"
+    assert main(["grid", str(own), "--collection", "Halls", "--csv", str(out), *data]) == 0
+    assert "Own · Halls: 1 document, 1 cell: 1 found" in capsys.readouterr().out
+    assert "2750 EUR" in out.read_text("utf-8-sig")
+    assert main(["grid", str(own), "--csv", str(out), *data]) != 0
+    assert "already exists" in capsys.readouterr().err
+    assert main(["grid", "Nothing", *data]) != 0
