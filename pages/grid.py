@@ -251,7 +251,8 @@ def draw_decision(app: Pincite, grid: Grid, column: Column, cell: Cell) -> None:
     key = f"{cell.document_id}_{cell.column_id}"
     with row(gap="xsmall"):
         if cell.state is not CellState.WAITING and not (cell.by_person and cell.state is not CellState.NEEDS_REVIEW):
-            button("Approve", "check", app.grids.approve, grid.id, cell.key, key=f"approve_{key}", shortcut="A",
+            label = "Approve" if cell.value or cell.state is CellState.NOT_STATED else "Not stated"
+            button(label, "check", app.grids.approve, grid.id, cell.key, key=f"approve_{key}", shortcut="A",
                    help="The value, or that none is stated, is right (A)")  # fmt: skip
         with st.popover("Correct", icon=":material/edit:", type="tertiary"):
             draw_correction(app, grid, column, cell, key)

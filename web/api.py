@@ -28,6 +28,7 @@ from pincite.core.services.bootstrap import Pincite
 from pincite.web import inputs
 from pincite.web.asking import Asking, Progress
 from pincite.web.gate import DOCS
+from pincite.web.grids import GridList, GridTable
 from pincite.web.openai_protocol import add_openai
 from pincite.web.operations import (
     Answer,
@@ -78,6 +79,12 @@ class Question(Scope):
     question: inputs.Query
     session_id: inputs.SessionId = ""
     timeout_seconds: inputs.TimeoutSeconds = 300
+
+
+class NewGrid(Scope):
+    template: inputs.Template = ""
+    questions: inputs.Questions = []
+    timeout_seconds: inputs.TimeoutSeconds = 60
 
 
 class QuotedWords(BaseModel):
@@ -151,6 +158,14 @@ def _reading(operations: Operations) -> APIRouter:
     def page_picture(document: inputs.OneDocument, page: inputs.PageNumber) -> Response:
         return Response(operations.page_picture(document, page), media_type="image/png")
 
+    @router.get("/grids", summary="List grids, and the templates of their columns")
+    def list_grids() -> GridList:
+        return operations.grids.list()
+
+    @router.get("/grids/{name}", summary="Read the values of a grid, with their quotations")
+    def read_grid(name: inputs.GridName) -> GridTable:
+        return operations.grids.read(name)
+
     @router.post("/search", summary="Find the most relevant passages")
     def search(given: Search) -> Passages:
         return operations.search_documents(given.query, given.documents, given.collection, given.limit)
@@ -181,6 +196,13 @@ def _asking(operations: Operations) -> APIRouter:
     async def ask(given: Question, request: Request) -> Answer:
         """The answer is kept as a session in Pincite, and waits for review there if it is doubtful."""
         return await asking(given).answer(request)
+
+    @router.post("/grids", summary="Put the same questions to several documents")
+    def run_grid(given: NewGrid) -> GridTable:
+        """What is not answered within the time is answered afterwards: read the grid again."""
+        return operations.grids.run(
+            given.template, given.questions, given.documents, given.collection, given.timeout_seconds
+        )
 
     @router.post("/ask/stream", summary="Ask the documents, with progress", response_class=EventSourceResponse)
     async def ask_stream(given: Question) -> AsyncIterator[ServerSentEvent]:

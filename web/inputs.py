@@ -21,4 +21,10 @@ Quotation = Annotated[str, Field(min_length=1, max_length=MAX_QUOTATION)]
 QuotedDocument = Annotated[str, Field(description="Name or id of its document. Empty: search all.")]
 QuotedPage = Annotated[int | None, Field(description="Page that it is said to be on, from 1.", ge=1)]
 SessionId = Annotated[str, Field(description="Of an earlier answer, to ask a follow-up. Empty: new.")]
+GridName = Annotated[str, Field(description="Name of a grid.", min_length=1)]
+Template = Annotated[str, Field(description="Name of a template of columns. Empty: the questions alone.")]
+Questions = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=500)]],
+    Field(description="A column for each; every document is asked each.", max_length=40),
+]
 TimeoutSeconds = Annotated[int, Field(ge=5, le=MAX_SECONDS)]

@@ -19,17 +19,21 @@ from pydantic import BaseModel, Field
 
 from pincite.core.domain.errors import PinciteError
 from pincite.core.domain.tokens import Permission
+from pincite.web.grids import GridTable
 from pincite.web.inputs import (
     Documents,
+    GridName,
     InCollection,
     Limit,
     OneDocument,
     PageNumber,
     Query,
+    Questions,
     Quotation,
     QuotedDocument,
     QuotedPage,
     SessionId,
+    Template,
     TimeoutSeconds,
 )
 from pincite.web.operations import (
@@ -132,6 +136,11 @@ def _add_reading(server: MCPServer, operations: Operations) -> None:
         """Check whether the documents support or contradict a sentence, with the quotation that decides it."""
         return _said(lambda: operations.verify_claim(claim, documents, collection))
 
+    @server.tool(title="Read a grid", annotations=LOOKS)
+    def read_grid(name: GridName) -> GridTable:
+        """Return the values of a grid, which puts the same questions to several documents, with their quotations."""
+        return _said(lambda: operations.grids.read(name))
+
     @server.resource("document://{document}/page/{page}", name="page", mime_type="text/plain")
     def page_text(document: str, page: str) -> str:
         return _found(lambda: operations.read_page(document, _number(page)).text)
@@ -168,6 +177,17 @@ def _add_asking(server: MCPServer, operations: Operations) -> None:
         return _said(
             lambda: operations.ask_documents(question, documents, collection, session_id, timeout_seconds, report)
         )
+
+    @server.tool(title="Run a grid", annotations=ASKS)
+    def run_grid(
+        questions: Questions = [],  # noqa: B006
+        template: Template = "",
+        documents: Documents = [],  # noqa: B006
+        collection: InCollection = "",
+        timeout_seconds: TimeoutSeconds = 300,
+    ) -> GridTable:
+        """Put the same questions to several documents; what is not answered in time is read later, by `read_grid`."""
+        return _said(lambda: operations.grids.run(template, questions, documents, collection, timeout_seconds))
 
 
 def _add_adding(server: MCPServer, operations: Operations) -> None:

@@ -12,13 +12,15 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from pincite.core.domain.answers import Citation, Claim
+from pincite.core.domain.answers import Claim
 from pincite.core.domain.documents import REFERENCE, Collection, Document
 from pincite.core.domain.errors import CollectionError, DocumentError, NoAnswerError, UnknownPageError
 from pincite.core.domain.presentation import present
 from pincite.core.domain.turns import Exchange, Turn, TurnStatus
 from pincite.core.services.bootstrap import Pincite
 from pincite.core.text.plain import flat
+from pincite.web.grids import Grids
+from pincite.web.places import Place, place_of
 
 POLL_SECONDS = 0.3
 ADDING_SECONDS = 600.0
@@ -80,14 +82,6 @@ class PageText(BaseModel):
     figures: list[FigureDescription] = Field(description="what models wrote about figures; not the document's words")
 
 
-class Place(BaseModel):
-    document: str
-    document_id: str
-    page: int
-    page_label: str
-    quotation: str = Field(description="words of the page, located by code")
-
-
 class NumberedPlace(Place):
     number: int = Field(description="as in the marks [1], [2] of the answer")
 
@@ -140,6 +134,7 @@ class Operations:
 
     def __init__(self, pincite: Pincite) -> None:
         self._pincite = pincite
+        self.grids = Grids(pincite, self._scope)
 
     def list_documents(self, collection: str = "") -> DocumentList:
         within: dict[str, list[str]] = {one.id: [] for one in self._documents([], collection)}
@@ -254,9 +249,12 @@ class Operations:
         turn_id = app.runner.ask(session.id, question, document_ids=tuple(scope), history=history)
         until = time.monotonic() + seconds
         try:
-            while (snapshot := app.runner.wait(turn_id, POLL_SECONDS)).running:
+            running = True
+            while running:
+                snapshot = app.runner.wait(turn_id, POLL_SECONDS)
+                running = snapshot.running
                 progress(len(snapshot.steps), "".join(snapshot.steps[-1:]))
-                if time.monotonic() > until:
+                if running and time.monotonic() > until:
                     raise NoAnswerError(f"There was no answer within {seconds:.0f} seconds.", hint="Ask more narrowly.")
         except BaseException:  # also if the caller has gone, which ``progress`` raises
             app.runner.stop(turn_id)
@@ -275,7 +273,7 @@ class Operations:
         on_named = None if page_index is None else any(one.page_index == page_index for one in check.places)
         return QuoteVerdict(
             status=check.status.value,
-            places=[_place(one) for one in check.places],
+            places=[place_of(one) for one in check.places],
             differences=[QuoteDifference(quotation=one.quotation, page=one.page) for one in check.differences],
             on_named_page=on_named,
             pages_searched=check.pages_searched,
@@ -359,20 +357,10 @@ def answer_of(turn: Turn) -> Answer:
         warning=shown.warning,
         reasons=list(turn.reasons),
         statements=[_statement(one) for one in verdict.claims] if verdict else [],
-        citations=[NumberedPlace(number=one.number, **_place(one).model_dump()) for one in turn.final_citations],
+        citations=[NumberedPlace(number=one.number, **place_of(one).model_dump()) for one in turn.final_citations],
         notices=list(turn.notices),
         session_id=turn.session_id,
         turn_id=turn.id,
-    )
-
-
-def _place(one: Citation) -> Place:
-    return Place(
-        document=one.document_name,
-        document_id=one.document_id,
-        page=one.page_index + 1,
-        page_label=one.page_label,
-        quotation=one.quotation,
     )
 
 
@@ -381,6 +369,6 @@ def _statement(one: Claim) -> Statement:
         text=one.text,
         verdict=one.status,
         reason=one.reason,
-        quotation=_place(one.quotation) if one.quotation else None,
+        quotation=place_of(one.quotation) if one.quotation else None,
         citations=list(one.citations),
     )

@@ -16,6 +16,7 @@ from pincite.core.domain.errors import (
     StorageError,
     TooLargeError,
     UnknownDocumentError,
+    UnknownGridError,
     UnknownPageError,
     UnknownSessionError,
 )
@@ -26,6 +27,7 @@ _STATUS: tuple[tuple[type[PinciteError], HTTPStatus], ...] = (
     (UnknownPageError, HTTPStatus.NOT_FOUND),
     (CollectionError, HTTPStatus.NOT_FOUND),
     (UnknownSessionError, HTTPStatus.NOT_FOUND),
+    (UnknownGridError, HTTPStatus.NOT_FOUND),
     (NoAnswerError, HTTPStatus.SERVICE_UNAVAILABLE),
     (TooLargeError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
     (DocumentError, HTTPStatus.UNPROCESSABLE_ENTITY),

@@ -32,7 +32,7 @@ def cell_of(column: Column, document: Document, turn: Turn, pages_read: int) -> 
     cited = [one for one in turn.citations if one.number in {number for part in answer for number in part.numbers}]
     cell = replace(cell, citations=tuple(cited or turn.citations[:1]))
     if shown.form is Form.EVIDENCE or not answer:
-        return replace(cell, detail=MAY_ANSWER)
+        return replace(cell, value=_value(column, _likeliest(turn.parts)), detail=MAY_ANSWER)
     value = _value(column, answer)
     if turn.status is TurnStatus.FLAGGED:
         return replace(cell, state=CellState.NEEDS_REVIEW, value=value, detail=" ".join(turn.reasons))
@@ -49,9 +49,16 @@ def _answering(parts: Sequence[AnswerPart]) -> list[AnswerPart]:
     return [part for part in parts if part.verbatim or part.kind is PartKind.FIGURE]
 
 
+def _likeliest(parts: Sequence[AnswerPart]) -> list[AnswerPart]:
+    """Return the words of the first listed passage that most likely answer, for a person to approve."""
+    marked = ((part, span) for part in parts for span in part.marked)
+    return [replace(part, text=part.text[span.start : span.end], marked=()) for part, span in marked][:1]
+
+
 def _value(column: Column, answer: Sequence[AnswerPart]) -> str:
     """Return the value; empty if the words have none of this kind, or several."""
-    texts = [flat(part.text) for part in answer]
+    if not (texts := [flat(part.text) for part in answer]):
+        return ""
     match column.kind:
         case ColumnKind.TEXT:
             return texts[0][:MAX_VALUE_LENGTH]

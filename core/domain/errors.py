@@ -60,6 +60,10 @@ class GridError(PinciteError):
     """A grid cannot be stored or changed as asked; the message explains why."""
 
 
+class UnknownGridError(GridError):
+    """No stored grid has this id or name."""
+
+
 class ModelError(PinciteError):
     """A language or embedding model did not do its work."""
 

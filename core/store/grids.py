@@ -8,7 +8,7 @@ from typing import TypeAlias
 from pincite.core.domain.answers import Citation
 from pincite.core.domain.codec import from_json, readable, to_json
 from pincite.core.domain.documents import Document
-from pincite.core.domain.errors import GridError
+from pincite.core.domain.errors import GridError, UnknownGridError
 from pincite.core.domain.grids import MAX_COLUMNS, MAX_NAME_LENGTH, MAX_ROWS, Cell, CellState, Column, FilledGrid, Grid
 from pincite.core.domain.turns import now
 from pincite.core.store.database import Database
@@ -37,7 +37,7 @@ class GridStore:
         """Raises GridError."""
         row = self._database.connection.execute("SELECT * FROM grids WHERE id = ?", (grid_id,)).fetchone()
         if row is None:
-            raise GridError("This grid is no longer stored.", hint="Choose another.")
+            raise UnknownGridError("This grid is no longer stored.", hint="Choose another.")
         return _grid(row, self._document_ids(grid_id))
 
     def filled(self, grid_id: str, documents: Mapping[str, Document]) -> FilledGrid:

@@ -19,7 +19,8 @@ from pincite.web.operations import Operations
 
 QUESTION = "What is the penalty for late payment?"
 QUOTED = "the Client shall pay a late payment penalty of 1.5 % of the overdue amount per month"
-LOOKING = {"list_documents", "search_documents", "read_page", "verify_quote", "verify_claim"}
+LOOKING = {"list_documents", "search_documents", "read_page", "verify_quote", "verify_claim", "read_grid"}
+ASKING = {"ask_documents", "run_grid"}
 SECONDS = 300.0
 NAME = "service-contract.pdf"
 
@@ -51,7 +52,7 @@ def test_tools_describe_themselves_and_only_asking_writes(app: Pincite, mode: st
 
     tools, instructions = with_client(app, use, mode=mode)
     assert "verify_quote" in instructions
-    assert {tool.name for tool in tools} == LOOKING | {"ask_documents"}, "adding is off unless it is allowed"
+    assert {tool.name for tool in tools} == LOOKING | ASKING, "adding is off unless it is allowed"
     for tool in tools:
         assert tool.description and tool.output_schema and tool.annotations
         assert tool.annotations.read_only_hint is (tool.name in LOOKING) and not tool.annotations.open_world_hint
@@ -103,6 +104,18 @@ def test_quotations_and_claims_are_verified(app: Pincite) -> None:
     assert call(app, "verify_quote", quotation="All swans are white in winter.")["status"] == "not_found"
     claim = call(app, "verify_claim", claim="The late payment penalty is 3 % of the overdue amount per month.")
     assert claim["agreement"] == "contradicted" and "1.5 %" in claim["statements"][0]["quotation"]["quotation"]
+
+
+def test_a_grid_is_run_and_read_again(app: Pincite) -> None:
+    ran = call(app, "run_grid", questions=["When does the Agreement begin?", "Which law governs it?"])
+    assert [one["name"] for one in ran["columns"]] == ["When does the Agreement begin?", "Which law governs it?"]
+    [row] = ran["rows"]
+    assert row["document"] == NAME and ran["waiting"] == 0
+    assert "1 April 2025" in row["cells"][0]["value"] and row["cells"][0]["citations"][0]["quotation"]
+    assert call(app, "read_grid", name=ran["name"]) == ran
+    assert call(app, "run_grid", questions=["Which law governs it?"])["name"] != ran["name"]
+    assert "A grid needs questions" in call(app, "run_grid")
+    assert "There is no grid called" in call(app, "read_grid", name="None such")
 
 
 def test_collections_limit_what_is_searched(app: Pincite) -> None:
@@ -167,7 +180,7 @@ def test_who_may_not_read_is_told_of_no_document(app: Pincite, permission: Permi
             return (await client.list_resources()).resources, templates, (await client.list_tools()).tools
 
     resources, templates, tools = asyncio.run(run())
-    assert resources == [] and templates == [] and len(tools) == 1
+    assert resources == [] and templates == [] and {tool.name for tool in tools} in (ASKING, {"add_document"})
 
 
 def test_files_are_added_only_where_it_is_allowed(app: Pincite, samples: Path) -> None:

@@ -54,6 +54,10 @@ def test_the_operations_answer_over_rest(client: httpx2.Client) -> None:
     assert client.post("/api/v1/verify/quote", json=given).json()["status"] == "verified"
     claim = client.post("/api/v1/verify/claim", json={"claim": quotation["quotation"]}).json()
     assert claim["agreement"] == "supported"
+    ran = client.post("/api/v1/grids", json={"questions": [QUESTION], "collection": "Contracts"}).json()
+    assert "1.5 %" in ran["rows"][0]["cells"][0]["value"] and ran["waiting"] == 0
+    assert client.get(f"/api/v1/grids/{ran['name']}").json() == ran
+    assert [one["name"] for one in client.get("/api/v1/grids").json()["grids"]] == [ran["name"]]
     follow_up = {"question": "And who pays it?", "session_id": answer["session_id"]}
     assert client.post("/api/v1/ask", json=follow_up).json()["session_id"] == answer["session_id"]
 
@@ -102,6 +106,8 @@ def test_a_question_is_stopped_when_the_program_goes_away(client: httpx2.Client,
         ("POST", "/verify/quote", {"quotation": "x" * 5_000}, 422, "quotation"),
         ("POST", "/verify/quote", {"quotation": "x", "page": 2}, 422, "document"),
         ("POST", "/verify/claim", [], 422, ""),
+        ("GET", "/grids/nothing", None, 404, "There are"),
+        ("POST", "/grids", {}, 422, "Templates"),
     ],
 )
 def test_errors_are_problems_that_say_what_to_do(
@@ -213,6 +219,9 @@ ROUTES: tuple[tuple[str, str, dict[str, Any] | None], ...] = (
     ("POST", "/api/v1/verify/claim", {"claim": "The fee is 1.5 %."}),
     ("POST", "/api/v1/ask", {"question": QUESTION}),
     ("POST", "/api/v1/ask/stream", {"question": QUESTION}),
+    ("GET", "/api/v1/grids", None),
+    ("GET", "/api/v1/grids/Contracts", None),
+    ("POST", "/api/v1/grids", {"questions": [QUESTION]}),
     ("GET", "/v1/models", None),
     ("POST", "/v1/chat/completions", {"model": "Contracts", "messages": [{"role": "user", "content": QUESTION}]}),
 )
@@ -239,7 +248,7 @@ def test_nothing_is_said_without_a_token(
                     assert answer.status_code == HTTPStatus.UNAUTHORIZED, (method, path, headers, answer.status_code)
                     assert not any(words in answer.text for words in OF_THE_LIBRARY), answer.text
                     asked += 1
-    assert asked == len(ROUTES) * (len(wrong) + 1) == 195
+    assert asked == len(ROUTES) * (len(wrong) + 1) == 240
 
 
 def test_malformed_and_giant_requests_leak_nothing(client: httpx2.Client, app: RunningApp) -> None:

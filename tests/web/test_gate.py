@@ -21,7 +21,8 @@ from tests.serving import RunningApp, free_port, running_app
 from tests.web.conftest import SECONDS, opened_tokens
 
 LISTING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
-LOOKING = {"list_documents", "search_documents", "read_page", "verify_quote", "verify_claim"}
+LOOKING = {"list_documents", "search_documents", "read_page", "verify_quote", "verify_claim", "read_grid"}
+ASKING = {"ask_documents", "run_grid"}
 
 
 def with_client(app: RunningApp, token: str, use: Callable[[Client], Awaitable[Any]], *, mode: str = "auto") -> Any:
@@ -50,8 +51,8 @@ def test_a_token_gives_the_tools_that_it_permits(
 ) -> None:
     reader = make_token(Permission.READ)
     assert with_client(app, reader, names, mode=mode) == LOOKING
-    assert with_client(app, make_token(Permission.ASK), names, mode=mode) == {"ask_documents"}
-    assert with_client(app, make_token(*Permission), names, mode=mode) == LOOKING | {"ask_documents"}, "no files"
+    assert with_client(app, make_token(Permission.ASK), names, mode=mode) == ASKING
+    assert with_client(app, make_token(*Permission), names, mode=mode) == LOOKING | ASKING, "no files"
 
     async def listed(client: Client) -> Any:
         return (await client.call_tool("list_documents", {})).structured_content

@@ -1,0 +1,129 @@
+"""Grids as other programs see them: their columns, their rows, and each value with its quotations."""
+
+from collections.abc import Callable, Sequence
+from itertools import chain, count
+
+from pydantic import BaseModel, Field
+
+from pincite.core.domain.errors import GridError, UnknownGridError
+from pincite.core.domain.grids import Cell, Grid
+from pincite.core.services.bootstrap import Pincite
+from pincite.core.services.grids import new_column, templates
+from pincite.web.places import Place, place_of
+
+MAX_COLUMN_NAME = 60
+
+
+class GridColumn(BaseModel):
+    name: str
+    question: str
+    kind: str = Field(description="text, yes_or_no, date, amount, number, list or choice")
+
+
+class GridCell(BaseModel):
+    column: str
+    value: str = Field(description="a date is ISO 8601; empty if there is none")
+    state: str = Field(description="found, not_stated, unclear, needs_review, failed or not_read_yet")
+    by_person: bool = Field(description="whether a person entered or approved it")
+    confidence: float | None = Field(description="calibrated probability that it is right, if known")
+    pages_read: int
+    note: str = Field(description="why it is unclear, needs review or failed")
+    outdated: bool = Field(description="whether the document or the question has changed since")
+    citations: list[Place]
+
+
+class GridRow(BaseModel):
+    document: str
+    document_id: str
+    cells: list[GridCell]
+
+
+class GridTable(BaseModel):
+    name: str
+    columns: list[GridColumn]
+    rows: list[GridRow]
+    waiting: int = Field(description="cells that are still to be answered")
+
+
+class GridEntry(BaseModel):
+    name: str
+    documents: int
+    columns: list[str]
+
+
+class GridList(BaseModel):
+    grids: list[GridEntry]
+    templates: list[str]
+
+
+class Grids:
+    """``scope`` returns the ids of the documents with these names, or of the collection."""
+
+    def __init__(self, pincite: Pincite, scope: Callable[[Sequence[str], str], tuple[str, ...]]) -> None:
+        self._pincite, self._scope = pincite, scope
+
+    def list(self) -> GridList:
+        return GridList(
+            grids=[
+                GridEntry(name=one.name, documents=len(one.document_ids), columns=[each.name for each in one.columns])
+                for one in self._pincite.grids.list()
+            ],
+            templates=[one.name for one in templates()],
+        )
+
+    def read(self, name: str) -> GridTable:
+        """Raises GridError."""
+        found = self._pincite.grids.find(name)
+        if found is None:
+            names = ", ".join(one.name for one in self._pincite.grids.list())
+            raise UnknownGridError(f"There is no grid called {name!r}.", hint=f"There are: {names or 'none'}.")
+        return self._table(found)
+
+    def run(
+        self, template: str, questions: Sequence[str], documents: Sequence[str], collection: str, seconds: float
+    ) -> GridTable:
+        """Ask the documents the questions of a template and these; return what is answered within the time."""
+        app = self._pincite
+        columns = [column for one in templates() if one.name == template for column in one.columns]
+        columns += [new_column(one[:MAX_COLUMN_NAME], one) for one in questions]
+        if not columns:
+            names = ", ".join(one.name for one in templates())
+            raise GridError("A grid needs questions, or a template.", hint=f"Templates: {names}.")
+        taken = {one.name for one in app.grids.list()}
+        wanted = " · ".join(filter(None, [template or "Grid", collection]))
+        name = next(one for one in chain([wanted], (f"{wanted} ({n})" for n in count(2))) if one not in taken)
+        made = app.grids.create(name, columns, self._scope(documents, collection))
+        app.grids.wait(made.id, seconds)
+        return self._table(made)
+
+    def _table(self, grid: Grid) -> GridTable:
+        filled = self._pincite.grids.filled(grid.id)
+        names = {one.id: one.name for one in self._pincite.library.list()}
+        return GridTable(
+            name=grid.name,
+            columns=[GridColumn(name=one.name, question=one.question, kind=one.kind) for one in grid.columns],
+            rows=[
+                GridRow(
+                    document=names[document_id],
+                    document_id=document_id,
+                    cells=[_cell(column.name, filled.cell(document_id, column.id)) for column in grid.columns],
+                )
+                for document_id in filled.grid.document_ids
+                if document_id in names
+            ],
+            waiting=filled.waiting,
+        )
+
+
+def _cell(column: str, cell: Cell) -> GridCell:
+    return GridCell(
+        column=column,
+        value=cell.value,
+        state=cell.state,
+        by_person=cell.by_person,
+        confidence=cell.confidence,
+        pages_read=cell.pages_read,
+        note=cell.detail,
+        outdated=cell.stale,
+        citations=[place_of(one) for one in cell.citations],
+    )
