@@ -22,7 +22,7 @@ from pincite.core.text.plain import flat
 from pincite.web.grids import Grids
 from pincite.web.places import Place, place_of
 
-POLL_SECONDS = 0.3
+POLL_SECONDS = 0.1
 ADDING_SECONDS = 600.0
 """Maximum time a call waits for a file to be read; reading goes on afterwards."""
 
@@ -249,12 +249,9 @@ class Operations:
         turn_id = app.runner.ask(session.id, question, document_ids=tuple(scope), history=history)
         until = time.monotonic() + seconds
         try:
-            running = True
-            while running:
-                snapshot = app.runner.wait(turn_id, POLL_SECONDS)
-                running = snapshot.running
+            while (snapshot := app.runner.wait(turn_id, POLL_SECONDS)).running:
                 progress(len(snapshot.steps), "".join(snapshot.steps[-1:]))
-                if running and time.monotonic() > until:
+                if time.monotonic() > until:
                     raise NoAnswerError(f"There was no answer within {seconds:.0f} seconds.", hint="Ask more narrowly.")
         except BaseException:  # also if the caller has gone, which ``progress`` raises
             app.runner.stop(turn_id)
