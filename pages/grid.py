@@ -11,7 +11,7 @@ from pincite.core.domain.errors import GridError
 from pincite.core.domain.grids import MAX_NAME_LENGTH, Cell, CellState, Column, FilledGrid, Grid
 from pincite.core.domain.keys import in_words
 from pincite.core.services.bootstrap import Pincite
-from pincite.core.services.grids import new_column, templates
+from pincite.core.services.grids import is_outdated, new_column, templates
 from pincite.pages.components.cells import KINDS, SIGNS, STATE_COLOURS, as_columns, as_rows, choose_cell, chosen_cell
 from pincite.pages.components.collections import documents_of
 from pincite.pages.components.controls import button, confirm_deletion, danger, download, icon_button, quiet, row
@@ -103,9 +103,9 @@ def draw_tools(app: Pincite, filled: FilledGrid, documents: dict[str, Document])
             draw_columns(app, grid)
         with st.popover("Documents", icon=":material/description:", type="tertiary"):
             draw_rows(app, grid, documents)
-        stale = sum(cell.stale or cell.state is CellState.FAILED for cell in filled.cells.values())
-        if stale:
-            button(f"Ask {count(stale, 'changed cell')} again", "refresh", app.grids.refresh, grid.id, type="tertiary")
+        if outdated := sum(map(is_outdated, filled.cells.values())):
+            button(f"Ask {count(outdated, 'cell')} again", "refresh", app.grids.refresh, grid.id, type="tertiary",
+                   help="Their document or question has changed, or they failed")  # fmt: skip
         to_check = [key for key in keys_of(grid) if filled.cell(*key).state in TO_CHECK]
         if to_check:
             quiet(f"Next of {len(to_check)} to check", "arrow_forward", go_to_next, grid, to_check, key="next_to_check",
@@ -171,6 +171,8 @@ def draw_table(app: Pincite, grid_id: str, documents: dict[str, Document], narro
         st.rerun()
     if running and not app.grids.is_running(grid_id):
         st.rerun()
+    if running:
+        app.grids.start()  # where another process began it
     grid, waiting = filled.grid, filled.waiting
     total = len(grid.document_ids) * len(grid.columns)
     with row():
@@ -250,17 +252,19 @@ def state_in_words(cell: Cell) -> str:
 def draw_decision(app: Pincite, grid: Grid, column: Column, cell: Cell) -> None:
     key = f"{cell.document_id}_{cell.column_id}"
     with row(gap="xsmall"):
-        if cell.state is not CellState.WAITING and not (cell.by_person and cell.state is not CellState.NEEDS_REVIEW):
+        to_decide = not cell.by_person or cell.stale or cell.state is CellState.NEEDS_REVIEW
+        if cell.state is not CellState.WAITING and to_decide:
             label = "Approve" if cell.value or cell.state is CellState.NOT_STATED else "Not stated"
-            button(label, "check", app.grids.approve, grid.id, cell.key, key=f"approve_{key}", shortcut="A",
+            button(label, "check", app.grids.approve, grid.id, cell, key=f"approve_{key}", shortcut="A",
                    help="The value, or that none is stated, is right (A)")  # fmt: skip
         with st.popover("Correct", icon=":material/edit:", type="tertiary"):
             draw_correction(app, grid, column, cell, key)
         if cell.state not in (CellState.NEEDS_REVIEW, CellState.WAITING):
             quiet("Needs review", "flag", app.grids.send_to_review, grid.id, cell.key, key=f"flag_{key}")
-        lock, icon = ("Unlock", "lock_open") if cell.locked else ("Lock", "lock")
-        quiet(lock, icon, app.grids.lock, grid.id, cell.key, not cell.locked, key=f"lock_{key}",
-              help="A locked value stays when cells are asked again")  # fmt: skip
+        if cell.state is not CellState.WAITING:
+            lock, icon = ("Unlock", "lock_open") if cell.locked else ("Lock", "lock")
+            quiet(lock, icon, app.grids.lock, grid.id, cell.key, not cell.locked, key=f"lock_{key}",
+                  help="A locked value stays when cells are asked again")  # fmt: skip
         quiet("Ask again", "refresh", app.grids.ask_again, grid.id, cell.key, key=f"again_{key}")
         if quiet("Ask in chat", "forum", key=f"chat_{key}"):
             begin_with([cell.document_id], grid.collection_id)

@@ -95,7 +95,7 @@ def draw_queue(app: Pincite, lines: Sequence[TurnLine]) -> None:
         height=54 + 35 * min(len(lines), MAX_ROWS),
         column_config={
             "Question": st.column_config.TextColumn(width=170),
-            "Confidence": st.column_config.NumberColumn(format="%.0f%%", width=55),
+            "Confidence": st.column_config.NumberColumn("Sure", format="%.0f%%", width=55, help="Confidence"),
             "Why": st.column_config.TextColumn(width=260),
             "Documents": st.column_config.TextColumn(width=170),
             "Asked": st.column_config.DatetimeColumn(format="D MMM, HH:mm", width=100),

@@ -84,15 +84,21 @@ class Grids:
     ) -> GridTable:
         """Ask the documents the questions of a template and these; return what is answered within the time."""
         app = self._pincite
-        columns = [column for one in templates() if one.name == template for column in one.columns]
-        columns += [new_column(one[:MAX_COLUMN_NAME], one) for one in questions]
-        if not columns:
-            names = ", ".join(one.name for one in templates())
-            raise GridError("A grid needs questions, or a template.", hint=f"Templates: {names}.")
+        known = {one.name: one.columns for one in templates()}
+        if (template and template not in known) or not (template or questions):
+            message = f"There is no template called {template!r}." if template else "A grid needs questions."
+            raise GridError(message, hint=f"Templates: {', '.join(known)}.")
+        columns = list(known.get(template, ()))
+        for question in questions:
+            column_names = {one.name.casefold() for one in columns}
+            called = (question[:MAX_COLUMN_NAME], *(f"{question[:MAX_COLUMN_NAME]} ({n})" for n in range(2, 99)))
+            columns.append(new_column(next(one for one in called if one.casefold() not in column_names), question))
         taken = {one.name for one in app.grids.list()}
-        wanted = " · ".join(filter(None, [template or "Grid", collection]))
+        wanted = " · ".join(filter(None, [template or "Grid", collection]))[:MAX_COLUMN_NAME]
+        kept_in = app.collections.find(collection) if collection else None
         name = next(one for one in chain([wanted], (f"{wanted} ({n})" for n in count(2))) if one not in taken)
-        made = app.grids.create(name, columns, self._scope(documents, collection))
+        scope = self._scope(documents, collection)
+        made = app.grids.create(name, columns, scope, collection_id=kept_in.id if kept_in else "")
         app.grids.wait(made.id, seconds)
         return self._table(made)
 

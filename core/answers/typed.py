@@ -1,7 +1,10 @@
 """The value of a grid's cell: what an answer states, as a value of its column's kind."""
 
+import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 
 from pincite.core.domain.answers import AnswerPart, Form, PartKind
@@ -13,7 +16,10 @@ from pincite.core.text.numbers import Quantity, quantities
 from pincite.core.text.plain import flat
 
 MAX_VALUE_LENGTH = 300
+_DECIMAL_OR_THOUSAND = re.compile(r"(?<![\d.,])\d{1,3}\.\d{3}(?![\d.,])")
+"""As in "1.200", which is a thousand more in Berlin than in London."""
 DECIDE = "These words decide it. Read them, and choose yes or no."
+CHOOSE = "These words name the choice. Read them: they may also deny it."
 NO_VALUE = "The words that may answer hold no single {}."
 MAY_ANSWER = "The most relevant words; it is not sure that they answer."
 MAY_BE_STATED = "Nothing was found, but that is not sure."
@@ -41,6 +47,8 @@ def cell_of(column: Column, document: Document, turn: Turn, pages_read: int) -> 
         return replace(cell, detail=words)
     if shown.tier is not Tier.ANSWERED:
         return replace(cell, value=value, detail=shown.warning)
+    if column.kind is ColumnKind.CHOICE and flat(answer[0].text).casefold() != value.casefold():
+        return replace(cell, value=value, detail=CHOOSE)
     return replace(cell, state=CellState.FOUND, value=value)
 
 
@@ -67,7 +75,7 @@ def _value(column: Column, answer: Sequence[AnswerPart]) -> str:
         case ColumnKind.YES_NO:
             return ""
         case ColumnKind.CHOICE:
-            return _only(one for one in column.choices if one.casefold() in texts[0].casefold())
+            return _choice(column.choices, texts[0])
         case ColumnKind.DATE:
             return _first(_only(_dates(text)) for text in texts)
         case ColumnKind.AMOUNT:
@@ -76,17 +84,43 @@ def _value(column: Column, answer: Sequence[AnswerPart]) -> str:
             return _first(_only(_amounts(text, ("number", "money", "percent"))) for text in texts)
 
 
+def _choice(choices: Sequence[str], text: str) -> str:
+    """Return the only choice that a text names in whole words; one within a longer one does not count."""
+    rest, found = text.casefold(), []
+    for choice in sorted(choices, key=len, reverse=True):
+        rest, times = re.subn(rf"(?<!\w){re.escape(choice.casefold())}(?!\w)", " ", rest)
+        found += [choice] * bool(times)
+    return _only(iter(found))
+
+
 def _dates(text: str) -> Iterator[str]:
     for one in quantities(text):
         year, month, day = one.date
-        if one.kind == "date" and year:
-            yield "-".join([f"{year:04d}", *[f"{part:02d}" for part in (month, day * bool(month)) if part]])
+        if one.kind != "date" or not year or not _stands_alone(text, one):
+            continue
+        if month and day:
+            with suppress(ValueError):  # "31 February 2025"
+                yield date(year, month, day).isoformat()
+        elif 1 <= month <= 12:
+            yield f"{year:04d}-{month:02d}"
+        elif text.strip() == one.text.strip():  # else a number may only look like a year
+            yield f"{year:04d}"
 
 
 def _amounts(text: str, kinds: Sequence[str]) -> Iterator[str]:
     for one in quantities(text):
-        if one.kind in kinds:
-            yield f"{_plain(one)} {'%' if one.kind == 'percent' else one.unit}".strip()
+        if one.kind in kinds and _stands_alone(text, one) and not _DECIMAL_OR_THOUSAND.search(one.text):
+            unit = "%" if one.kind == "percent" else one.unit if one.kind == "money" else ""
+            yield f"{_plain(one)} {unit}".strip()
+
+
+def _stands_alone(text: str, one: Quantity) -> bool:
+    """Return whether nothing joins a figure: "1-2 million", "1 200,50", "03/04/2025" and "(500)" are more than one."""
+    lead = len(one.text) - len(one.text.lstrip())
+    before, after = text[: one.start + lead].rstrip(), text[one.end :]
+    joined = after[:1].isalnum() or after[:1] in ("-", "–", "/") or after.lstrip()[:1].isdigit()
+    brackets = before.endswith("(") and after.lstrip().startswith(")") and not before[:-1].strip()
+    return not (joined or brackets or before[-1:] in ("-", "–", "/", "−") or "(" in one.text)
 
 
 def _plain(quantity: Quantity) -> str:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 from collections.abc import Iterator, Mapping
 from datetime import date
 
@@ -12,6 +13,8 @@ from pincite.core.domain.grids import Cell, CellState, Column, ColumnKind, Fille
 from pincite.core.domain.keys import in_words
 from pincite.core.text.plain import no_formula
 
+FIRST_YEAR = 1900
+"""Of a spreadsheet's dates."""
 MAX_CHARACTERS = 32_767
 """A cell of a spreadsheet holds no more."""
 EVIDENCE = ("Document", "Column", "Question", "Value", "State", "Entered by", "Probability", "Page", "Quotation",
@@ -88,11 +91,11 @@ def typed_value(column: Column, cell: Cell) -> str | float | date:
     """Return what a spreadsheet can reckon with: a number, a whole date, else the shown text."""
     if cell.state is CellState.FOUND:
         try:
-            if column.kind is ColumnKind.DATE:
-                return date.fromisoformat(cell.value)
-            if column.kind is ColumnKind.NUMBER:
-                return float(cell.value.split()[0])
-        except (ValueError, IndexError):
+            if column.kind is ColumnKind.DATE and (day := date.fromisoformat(cell.value)).year >= FIRST_YEAR:
+                return day
+            if column.kind is ColumnKind.NUMBER and math.isfinite(number := float(cell.value)):
+                return number
+        except ValueError:
             pass
     return shown_value(cell)
 

@@ -67,27 +67,38 @@ def named_documents(
     document of Copper Lane, "Ash Hill Nursery" none of another nursery. Who writes a whole name, such as
     "ash-hill.pdf" or "the Ash Hill lease", means no other document by its words.
     """
-    whole, question = _called_in_full(question, documents)
-    named = _named_in_part(question, [one for one in documents if one not in whole], surely, beside)
-    return tuple(one.id for one in documents if one in whole or one in named)
+    called, rest = _called_in_full(question, documents)
+    in_part = _named_in_part(rest, documents, surely, beside)
+    sure = {one.id for one in documents if called.get(one.id)}
+    ids = sure | {one.id for one in in_part if one.id not in called}
+    if ids == sure and (sure or not surely):  # "service agreement" names none in "the service agreement with Acme"
+        ids |= called.keys()
+    return tuple(one.id for one in documents if one.id in ids)
 
 
-def _called_in_full(question: str, documents: Sequence[Document]) -> tuple[list[Document], str]:
+def _called_in_full(question: str, documents: Sequence[Document]) -> tuple[dict[str, bool], str]:
     """Return the documents whose names of several words are in a question, and the question without these names.
 
-    Names with a year are left: who asks for one year's report may compare it with another's.
+    For each it is said whether that is sure: the name is written with its ending or a capital letter. Names with a year
+    are left: who asks for one year's report may compare it with another's.
     """
-    found, rest = list[Document](), question
-    for document in sorted(documents, key=lambda one: len(one.name), reverse=True):
-        words = _WORDS.findall(_bare(document.name))
-        telling = {one.lower() for one in words if len(one) >= MIN_SIMILAR_LENGTH - 1} - _GENERIC - FUNCTION_WORDS
-        if len(words) < 2 or not telling or YEAR.search(document.name):
-            continue
-        ending = document.name[len(bare_name(document.name)) :]
-        name = rf"(?<![^\W_])[\W_]{{0,3}}{_APART.join(map(re.escape, words))}(?:{re.escape(ending)})?(?![^\W_])"
-        rest, times = re.subn(name, " … ", rest, flags=re.IGNORECASE)
-        found += [document] * bool(times)
-    return found, rest
+    spoken, groups = _in_words(question), dict[str, list[Document]]()
+    for document in documents:
+        own = _in_words(_bare(document.name))
+        if own.count(" ") > 2 and own in spoken and _is_called(document.name, spoken) and not YEAR.search(own):
+            groups.setdefault(own, []).append(document)
+    called, rest = dict[str, bool](), question
+    for own in sorted(groups, key=len, reverse=True):
+        words = _APART.join(map(re.escape, own.split()))
+        for match in re.finditer(rf"(?<![^\W_]){words}(?P<ending>\.[^\W_]{{2,5}})?(?![^\W_])", rest, re.IGNORECASE):
+            ending = (match["ending"] or "").casefold()
+            meant = [one for one in groups[own] if ending and one.name.casefold().endswith(ending)]
+            name = match.group().lstrip()
+            capitals = any(word[0].isupper() for word in _WORDS.findall(name)[match.start() == 0 :])
+            for one in meant or groups[own]:
+                called[one.id] = called.get(one.id, False) or bool(meant) or capitals
+        rest = re.sub(rf"(?<![^\W_]){words}(?:\.[^\W_]{{2,5}})?(?![^\W_])", " … ", rest, flags=re.IGNORECASE)
+    return called, rest
 
 
 def _named_in_part(

@@ -163,10 +163,10 @@ class Pincite:
         self.closed = True
         self.watching.close()
         self.illustrations.close()
+        self.grids.close()
         self.engines.close()
         self.models.stop()
         self.suggestions.close()
-        self.grids.close()
         self.runner.close()
         self.documents.close()
         self.indexes.close()

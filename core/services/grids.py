@@ -114,8 +114,8 @@ class Grids:
         return grid_id in self._store.running()
 
     def refresh(self, grid_id: str) -> None:
-        """Ask the stale cells again, and those that failed."""
-        self._again(grid_id, lambda cell: cell.stale or cell.state is CellState.FAILED)
+        """Ask again what ``is_outdated``."""
+        self._again(grid_id, is_outdated)
 
     def ask_again(self, grid_id: str, key: Key) -> None:
         """Ask one cell again; also a value that a person entered is then replaced."""
@@ -133,19 +133,18 @@ class Grids:
         state = CellState.FOUND if cell.value else CellState.NOT_STATED
         self._put(grid_id, replace(cell, state=state, by_person=True))
 
-    def approve(self, grid_id: str, key: Key) -> None:
-        """Store that a person agrees with the value, or with that none is stated."""
-        cell = self.filled(grid_id).cell(*key)
+    def approve(self, grid_id: str, cell: Cell) -> None:
+        """Store that a person agrees with the value that was shown, or with that none is stated."""
         state = CellState.FOUND if cell.value else CellState.NOT_STATED
         self._put(grid_id, replace(cell, state=state, by_person=True, detail=""))
 
     def lock(self, grid_id: str, key: Key, locked: bool) -> None:
-        self._put(grid_id, replace(self.filled(grid_id).cell(*key), locked=locked))
+        """A locked value stays when cells are asked again; one that still waits cannot be locked."""
+        self._store.set_locked(grid_id, key, locked)
 
     def send_to_review(self, grid_id: str, key: Key, why: str = "") -> None:
         """Mark a value as one that a person has to look at."""
-        cell = self.filled(grid_id).cell(*key)
-        self._put(grid_id, replace(cell, state=CellState.NEEDS_REVIEW, detail=why, by_person=False))
+        self._store.flag(grid_id, key, why)
 
     # ------------------------------------------------------------ in the background
 
@@ -167,7 +166,7 @@ class Grids:
     def wait(self, grid_id: str, seconds: float = math.inf) -> FilledGrid:
         """Return the grid once no cell waits or it was stopped, or after this time."""
         until = time.monotonic() + seconds
-        while self.is_running(grid_id) and time.monotonic() < until:
+        while self.is_running(grid_id) and self._thread is not None and time.monotonic() < until:
             time.sleep(POLL_SECONDS)
         return self.filled(grid_id)
 
@@ -196,18 +195,15 @@ class Grids:
     def _fill_some(self, grid_id: str) -> bool:
         """Ask a waiting cell of the grid, if its document is readable; return whether one was asked."""
         try:
-            filled = self.filled(grid_id)
+            grid, waiting = self._store.get(grid_id), self._store.waiting(grid_id)
         except GridError:  # deleted meanwhile
             return False
-        documents = self._documents()
-        every = [(document_id, column.id) for document_id in filled.grid.document_ids for column in filled.grid.columns]
-        waiting = [key for key in every if filled.cell(*key).state is CellState.WAITING]
         if not waiting:
-            self.stop(grid_id)
-            return True
+            return self._store.finish(grid_id)
+        documents = self._documents()
         first = [key for key in self._wanted if key in waiting]
         for key in (*first, *waiting):
-            document, column = documents.get(key[0]), filled.grid.column(key[1])
+            document, column = documents.get(key[0]), grid.column(key[1])
             if document is None or column is None:
                 continue
             read = document.status is DocumentStatus.READY
@@ -215,7 +211,8 @@ class Grids:
                 self._ask(grid_id, column, document)
                 return True
             if read or document.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED):
-                self._put(grid_id, Cell(*key, CellState.FAILED, detail=document.message or NOT_READABLE))
+                failed = Cell(*key, CellState.FAILED, detail=document.message or NOT_READABLE)
+                self._store.put(grid_id, failed, self._basis_of(document, column), by_program=True)
                 return True
         return False
 
@@ -233,9 +230,12 @@ class Grids:
                 return
             cell = Cell(document.id, column.id, CellState.FAILED, detail=str(error))
         except Exception:
+            if self._stop.is_set():
+                return
             logger.exception("A cell of a grid could not be answered")
             cell = Cell(document.id, column.id, CellState.FAILED, detail="The question stopped unexpectedly.")
-        self._store.put(grid_id, cell, basis, by_program=True)
+        if self._store.get(grid_id).column(column.id) == column:  # else its question has changed: it waits
+            self._store.put(grid_id, cell, basis, by_program=True)
 
     def _again(self, grid_id: str, which: Callable[[Cell], bool]) -> None:
         keys = [key for key, cell in self.filled(grid_id).cells.items() if which(cell)]
@@ -251,6 +251,11 @@ class Grids:
         return {document.id: document for document in self._library.list()}
 
 
+def is_outdated(cell: Cell) -> bool:
+    """Return whether a cell is to be asked again: it failed, or its document or question changed; no person's value."""
+    return (cell.stale or cell.state is CellState.FAILED) and not (cell.by_person or cell.locked)
+
+
 @cache
 def templates() -> tuple[GridTemplate, ...]:
     """Return the grids that come with Pincite, by name."""
@@ -262,9 +267,12 @@ def template_of(text: str) -> GridTemplate:
     try:
         told = tomllib.loads(text)
         columns = tuple(
-            new_column(one["name"], one["question"], ColumnKind(one.get("kind", "text")), one.get("choices", ()))
+            new_column(one["name"], one["question"], ColumnKind(one.get("kind", "text")), choices)
             for one in told["columns"]
+            for choices in [one.get("choices", [])]
         )
+        if any("choices" in one and not isinstance(one["choices"], list) for one in told["columns"]):
+            raise TypeError("choices")
         return GridTemplate(str(told["name"]), columns)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise GridError("This is no template of a grid.",

@@ -178,7 +178,7 @@ class TurnRunner:
         kept = [one for one in (*before, turn) if one.status in FINISHED]
         with self._starting:
             branch = self._sessions.create(
-                f"{session.title} (continued)", session.document_ids, collection_id=session.collection_id
+                f"Continued: {session.title}", session.document_ids, collection_id=session.collection_id
             )
             self._turns.copy(kept, branch.id)
         return branch.id

@@ -9,11 +9,22 @@ from pincite.core.domain.answers import Citation
 from pincite.core.domain.codec import from_json, readable, to_json
 from pincite.core.domain.documents import Document
 from pincite.core.domain.errors import GridError, UnknownGridError
-from pincite.core.domain.grids import MAX_COLUMNS, MAX_NAME_LENGTH, MAX_ROWS, Cell, CellState, Column, FilledGrid, Grid
+from pincite.core.domain.grids import (
+    MAX_COLUMNS,
+    MAX_NAME_LENGTH,
+    MAX_QUESTION_LENGTH,
+    MAX_ROWS,
+    Cell,
+    CellState,
+    Column,
+    FilledGrid,
+    Grid,
+)
 from pincite.core.domain.turns import now
 from pincite.core.store.database import Database
 from pincite.core.text.plain import storable
 
+FIRST_COLUMN = "document"
 Columns: TypeAlias = tuple[Column, ...]
 
 
@@ -105,9 +116,9 @@ class GridStore:
                    FROM grid_rows WHERE grid_id = ?1 AND document_id = ?2
                    ON CONFLICT DO UPDATE SET state = excluded.state, value = excluded.value,
                      citations = excluded.citations, confidence = excluded.confidence, detail = excluded.detail,
-                     pages_read = excluded.pages_read, by_person = excluded.by_person, locked = excluded.locked,
-                     basis = excluded.basis
-                   WHERE NOT ?13 OR NOT (by_person OR locked)""",
+                     pages_read = excluded.pages_read, by_person = excluded.by_person,
+                     locked = iif(?13, locked, excluded.locked), basis = excluded.basis
+                   WHERE NOT ?13 OR state = 'not_read_yet' OR NOT (by_person OR locked)""",
                 (grid_id, cell.document_id, cell.column_id, cell.state, storable(cell.value),
                  to_json(cell.citations, tuple[Citation, ...]), cell.confidence, storable(cell.detail),
                  cell.pages_read, cell.by_person, cell.locked, basis, by_program),
@@ -129,6 +140,43 @@ class GridStore:
             connection.execute(
                 "DELETE FROM grid_cells WHERE grid_id = ? AND document_id = ? AND column_id = ?", (grid_id, *key)
             )
+
+    def set_locked(self, grid_id: str, key: tuple[str, str], locked: bool) -> None:
+        """Lock or unlock the value of a cell that was answered."""
+        with self._database.transaction() as connection:
+            connection.execute(
+                "UPDATE grid_cells SET locked = ? WHERE grid_id = ? AND document_id = ? AND column_id = ?",
+                (locked, grid_id, *key),
+            )
+
+    def flag(self, grid_id: str, key: tuple[str, str], why: str) -> None:
+        """Mark the value of a cell that was answered as one that a person has to look at."""
+        with self._database.transaction() as connection:
+            connection.execute(
+                "UPDATE grid_cells SET state = ?, detail = ? WHERE grid_id = ? AND document_id = ? AND column_id = ?",
+                (CellState.NEEDS_REVIEW, storable(why), grid_id, *key),
+            )
+
+    def waiting(self, grid_id: str) -> list[tuple[str, str]]:
+        """Return the cells that are still to be asked, row by row."""
+        rows = self._database.connection.execute(
+            """SELECT line.document_id, json_extract(head.value, '$.id') AS column_id
+               FROM grids JOIN grid_rows AS line ON line.grid_id = grids.id JOIN json_each(grids.columns) AS head
+               LEFT JOIN grid_cells AS cell ON cell.grid_id = grids.id AND cell.document_id = line.document_id
+                 AND cell.column_id = json_extract(head.value, '$.id')
+               WHERE grids.id = ? AND coalesce(cell.state, 'not_read_yet') = 'not_read_yet'
+               ORDER BY line.position, line.rowid, head.key""",
+            (grid_id,),
+        )
+        return [(row["document_id"], row["column_id"]) for row in rows]
+
+    def finish(self, grid_id: str) -> bool:
+        """End a grid of which no cell waits; return whether it ended."""
+        with self._database.transaction():
+            ended = not self.waiting(grid_id)
+            if ended:
+                self.set_running(grid_id, False)
+            return ended
 
     def set_running(self, grid_id: str, running: bool) -> None:
         """Set whether the waiting cells of the grid are asked, also after a restart."""
@@ -161,6 +209,11 @@ def _checked(columns: Columns) -> Columns:
     if len(columns) > MAX_COLUMNS:
         raise GridError(f"A grid has at most {MAX_COLUMNS} columns.", hint="Remove some.")
     for column in columns:
+        if column.name.casefold() == FIRST_COLUMN or len(column.question) > MAX_QUESTION_LENGTH:
+            raise GridError(
+                f"A column cannot be called “{column.name}”, or its question is longer than {MAX_QUESTION_LENGTH}.",
+                hint="Give it another name, or a shorter question.",
+            )
         if not column.name.strip() or not column.question.strip():
             raise GridError("Each column needs a name and a question.", hint="Complete or remove the empty one.")
     names = [column.name.casefold() for column in columns]

@@ -209,6 +209,25 @@ def test_whole_names_mean_no_other_document_that_shares_their_words(surely: bool
     assert named_documents("What does Pellam pay?", library) == names[1:3]
 
 
+def test_a_name_with_its_ending_means_one_file_and_without_it_all_of_that_name() -> None:
+    names = ("Ash Hill lease.pdf", "Ash Hill lease.docx", "Ash Hill lease (2).pdf", "other.pdf")
+    library = [document(name) for name in names]
+    assert named_documents("What is the rent in Ash Hill lease.docx?", library) == names[1:2]
+    assert named_documents("What is the rent in the Ash Hill lease?", library) == names[:3]
+
+
+@pytest.mark.parametrize("surely", [False, True])
+@pytest.mark.parametrize(
+    ("common", "proper", "asked"),
+    [("notice period.pdf", "Acme.pdf", "What is the notice period of Acme?"),
+     ("service agreement.pdf", "Acme consulting.pdf", "Which service agreement does Acme have?"),
+     ("terms and conditions.pdf", "Acme delivery.pdf", "what are the terms and conditions of delivery for Acme?")],
+)  # fmt: skip
+def test_common_words_name_no_document_beside_a_name(common: str, proper: str, asked: str, surely: bool) -> None:
+    library = [document(name) for name in (common, proper, "letter.pdf", "Birch.pdf", "Corvane.pdf")]
+    assert named_documents(asked, library, surely=surely) == (proper,)
+
+
 def test_a_year_does_not_leave_out_what_an_amendment_amends() -> None:
     others = [document(f"letter{number}.pdf") for number in range(5)]
     family = [document("pellam-agreement.pdf", year="2024"), document("pellam-amendment.pdf", year="2026", amends="it")]

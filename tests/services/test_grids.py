@@ -3,9 +3,11 @@
 import csv
 import io
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import openpyxl
 import pytest
@@ -14,6 +16,7 @@ from pincite.cli import main
 from pincite.core.domain.errors import GridError
 from pincite.core.domain.grids import MAX_COLUMNS, CellState, Column, ColumnKind, FilledGrid, Grid
 from pincite.core.domain.settings import Settings
+from pincite.core.services import grids, turns
 from pincite.core.services.bootstrap import Pincite, open_pincite
 from pincite.core.services.grids import new_column, template_of, templates
 from tests.support.pdfs import prose
@@ -75,7 +78,7 @@ def test_what_a_person_enters_stays(pincite: Pincite) -> None:
     grid, _ = make(pincite)
     key, other = (grid.document_ids[0], "rent"), (grid.document_ids[1], "rent")
     pincite.grids.correct(grid.id, key, "EUR 2,800")
-    pincite.grids.approve(grid.id, other)
+    pincite.grids.approve(grid.id, pincite.grids.filled(grid.id).cell(*other))
     pincite.grids.lock(grid.id, (grid.document_ids[0], "begins"), locked=True)
     changed = tuple(
         Column("rent", "Rent", "How much is the rent a month?", ColumnKind.AMOUNT) if one.id == "rent" else one
@@ -91,8 +94,11 @@ def test_what_a_person_enters_stays(pincite: Pincite) -> None:
     pincite.grids.ask_again(grid.id, key)
     again = pincite.grids.wait(grid.id, SECONDS).cell(*key)
     assert (again.value, again.by_person, again.stale) == ("2750 EUR", False, False)
+    pincite.grids.correct(grid.id, key, "EUR 999")
     pincite.grids.send_to_review(grid.id, key, "Is this with tax?")
-    assert pincite.grids.filled(grid.id).cell(*key).state is CellState.NEEDS_REVIEW
+    pincite.grids.set_columns(grid.id, COLUMNS[:2])
+    flagged = pincite.grids.wait(grid.id, SECONDS).cell(*key)
+    assert (flagged.state, flagged.value) == (CellState.NEEDS_REVIEW, "EUR 999"), "it is still a person's"
     pincite.grids.correct(grid.id, key, "")
     assert pincite.grids.filled(grid.id).cell(*key).state is CellState.NOT_STATED
 
@@ -112,6 +118,40 @@ def test_a_new_version_takes_the_row_of_the_old_one_and_its_cells_are_stale(pinc
     assert (cell.value, cell.stale) == ("3000 EUR", False)
     pincite.ingest.remove(new)
     assert pincite.grids.filled(grid.id).grid.document_ids == (grid.document_ids[1],)
+
+
+def test_what_still_waits_can_be_locked_by_nobody(settings: Settings) -> None:
+    with closing(open_pincite(settings.but(engine="quoting", ocr=False))) as app:
+        app.ingest.add(prose([LEASES["pell.pdf"]]), "pell.pdf")
+        assert app.ingest.wait(timeout_seconds=SECONDS)
+        [document] = app.library.list()
+        grid = app.grids.create("Leases", COLUMNS[:2], [document.id])
+        for column in COLUMNS[:2]:
+            app.grids.lock(grid.id, (document.id, column.id), locked=True)
+            app.grids.send_to_review(grid.id, (document.id, column.id))
+        filled = app.grids.wait(grid.id, SECONDS)
+        assert filled.waiting == 0 and filled.cell(document.id, "begins").value == "2025-05-01"
+
+
+def test_a_question_that_changes_while_it_is_asked_is_asked_again(
+    pincite: Pincite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, changed = threading.Event(), threading.Event()
+    alone = turns.asked_alone
+
+    def slow(graph: Any, equipment: Any, question: str, *rest: Any) -> Any:
+        turn = alone(graph, equipment, question, *rest)
+        asked.set()
+        assert changed.wait(60)
+        return turn
+
+    monkeypatch.setattr(grids, "asked_alone", slow)
+    grid = pincite.grids.create("Leases", (Column("one", "One", "What is the rent?"),), [pincite.library.list()[0].id])
+    assert asked.wait(60)
+    pincite.grids.set_columns(grid.id, (Column("one", "One", "When does the lease begin?", ColumnKind.DATE),))
+    changed.set()
+    [cell] = pincite.grids.wait(grid.id, SECONDS).cells.values()
+    assert not cell.stale and cell.value in ("2026-03-15", "2025-05-01")
 
 
 def test_cells_go_on_after_a_restart_and_wait_after_a_stop(settings: Settings) -> None:
@@ -160,6 +200,8 @@ def test_what_cannot_be_a_grid_is_refused(pincite: Pincite) -> None:
         ((new_column("", "When?"),), "No name"),
         ((new_column("A", "When?"), new_column("a", "Who?")), "Twice"),
         (tuple(new_column(str(number), "When?") for number in range(MAX_COLUMNS + 1)), "Many"),
+        ((new_column("document", "When?"),), "The first column's name"),
+        ((new_column("A", "When?" * 200),), "Long"),
         (COLUMNS, " "),
     ):
         with pytest.raises(GridError):
@@ -168,6 +210,8 @@ def test_what_cannot_be_a_grid_is_refused(pincite: Pincite) -> None:
         pincite.grids.create("Empty", COLUMNS, [])
     with pytest.raises(GridError, match="no template"):
         template_of('name = "x"\n[[columns]]\nname = "y"')
+    with pytest.raises(GridError, match="no template"):
+        template_of('name = "x"\n[[columns]]\nname = "y"\nquestion = "z?"\nkind = "choice"\nchoices = "Yes,No"')
     assert pincite.grids.list() == []
 
 

@@ -67,7 +67,7 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         by_code = bool(why) and _is_prose(state, context) and quotable
         judged = replace(judged, give_up="" if by_code else why, by_code=by_code)
     elif state.by_code and state.attempts:
-        judged = replace(judged, quoted_because=quoted_instead(context.model.name))
+        judged = replace(judged, quoted_because=state.quoted_because or quoted_instead(context.model.name))
     if verdict.declined and _is_prose(state, context) and (told := missing_words(state.absent)):
         judged = judged.noted(told)
     decision = _DECISIONS[after_judge(judged)]
