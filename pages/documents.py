@@ -71,7 +71,7 @@ def draw(app: Pincite) -> None:
     draw_progress(app)
     if not documents:
         here = "No documents yet. Drop files above; ask about one as soon as its text has been read."
-        among = "This collection has no documents yet. Drop files above, or choose some of the library's under *Edit*."
+        among = "This collection has no documents yet. Drop files above, or choose some under *Edit collection*."
         st.info(among if collection and app.library.list() else here, icon=":material/upload_file:")
         return
     beside = len(documents) > 1 and is_one_chosen()

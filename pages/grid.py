@@ -99,9 +99,12 @@ def choose_grid(grids: Sequence[Grid]) -> Grid:
 def draw_tools(app: Pincite, filled: FilledGrid, documents: dict[str, Document]) -> None:
     grid = filled.grid
     with row():
-        with st.popover("Columns", icon=":material/view_column:", type="tertiary"):
+        # with new keys they close once something was saved
+        with st.popover("Columns", icon=":material/view_column:", type="tertiary", key=f"columns_{hash(grid.columns)}"):
             draw_columns(app, grid)
-        with st.popover("Documents", icon=":material/description:", type="tertiary"):
+        with st.popover(
+            "Documents", icon=":material/description:", type="tertiary", key=f"rows_{hash(grid.document_ids)}"
+        ):
             draw_rows(app, grid, documents)
         if outdated := sum(map(is_outdated, filled.cells.values())):
             button(f"Ask {count(outdated, 'cell')} again", "refresh", app.grids.refresh, grid.id, type="tertiary",
@@ -111,9 +114,10 @@ def draw_tools(app: Pincite, filled: FilledGrid, documents: dict[str, Document])
             quiet(f"Next of {len(to_check)} to check", "arrow_forward", go_to_next, grid, to_check, key="next_to_check",
                   shortcut="N", help="Go to the next value that is unclear or needs review (N)")  # fmt: skip
         st.space("stretch")
-        for ending, label in ((".xlsx", "Excel"), (".csv", "CSV"), (".json", "JSON")):
-            download(label, partial(app.grids.export, grid.id, ending), f"{grid.name}{ending}",
-                     key=f"export_{ending}")  # fmt: skip
+        with st.popover("Export", icon=":material/download:", type="tertiary"):
+            for ending, label in ((".xlsx", "Excel, with the quotations"), (".csv", "CSV"), (".json", "JSON")):
+                download(label, partial(app.grids.export, grid.id, ending), f"{grid.name}{ending}",
+                         key=f"export_{ending}")  # fmt: skip
         if danger("Delete", "grid"):
             words = f"**{escape(grid.name)}** and its values will be deleted. Documents stay."
             confirm_deletion("Delete this grid?", words, app.grids.delete, grid.id)
@@ -137,13 +141,13 @@ def draw_columns(app: Pincite, grid: Grid) -> None:
          "Choices": ", ".join(one.choices)} for one in grid.columns
     ] or [{"id": "", "Name": "", "Question": "", "Kind": "Text", "Choices": ""}]  # fmt: skip
     edited: Any = st.data_editor(
-        rows, key=f"columns_{grid.id}_{hash(grid.columns)}", num_rows="dynamic", hide_index=True, width=760,
+        rows, key=f"columns_{grid.id}_{hash(grid.columns)}", num_rows="dynamic", hide_index=True, width=640,
         column_order=("Name", "Question", "Kind", "Choices"),
         column_config={
-            "Name": st.column_config.TextColumn(width=130, max_chars=60, required=True),
-            "Question": st.column_config.TextColumn(width=340, max_chars=500, required=True),
-            "Kind": st.column_config.SelectboxColumn(options=[*KINDS.values()], width=90, default="Text"),
-            "Choices": st.column_config.TextColumn(width=140),
+            "Name": st.column_config.TextColumn(width=115, max_chars=60, required=True),
+            "Question": st.column_config.TextColumn(width=255, max_chars=500, required=True),
+            "Kind": st.column_config.SelectboxColumn(options=[*KINDS.values()], width=85, default="Text"),
+            "Choices": st.column_config.TextColumn(width=130),
         },
     )  # fmt: skip
     if st.button("Save columns", type="primary"):
@@ -253,7 +257,8 @@ def draw_decision(app: Pincite, grid: Grid, column: Column, cell: Cell) -> None:
     key = f"{cell.document_id}_{cell.column_id}"
     with row(gap="xsmall"):
         to_decide = not cell.by_person or cell.stale or cell.state is CellState.NEEDS_REVIEW
-        if cell.state is not CellState.WAITING and to_decide:
+        decidable = cell.value or not cell.citations or cell.state is CellState.NOT_STATED
+        if cell.state is not CellState.WAITING and to_decide and decidable:
             label = "Approve" if cell.value or cell.state is CellState.NOT_STATED else "Not stated"
             button(label, "check", app.grids.approve, grid.id, cell, key=f"approve_{key}", shortcut="A",
                    help="The value, or that none is stated, is right (A)")  # fmt: skip
@@ -265,7 +270,7 @@ def draw_decision(app: Pincite, grid: Grid, column: Column, cell: Cell) -> None:
             lock, icon = ("Unlock", "lock_open") if cell.locked else ("Lock", "lock")
             quiet(lock, icon, app.grids.lock, grid.id, cell.key, not cell.locked, key=f"lock_{key}",
                   help="A locked value stays when cells are asked again")  # fmt: skip
-        quiet("Ask again", "refresh", app.grids.ask_again, grid.id, cell.key, key=f"again_{key}")
+        quiet("Ask again", "refresh", app.grids.ask_again, grid.id, cell.key, key=f"again_{key}", disabled=cell.locked)
         if quiet("Ask in chat", "forum", key=f"chat_{key}"):
             begin_with([cell.document_id], grid.collection_id)
             st.switch_page("pages/chat.py")

@@ -38,7 +38,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copytree(entry, source / entry.name, ignore=leave_out)
         elif entry.is_file() and not entry.is_symlink():
             shutil.copy(entry, source)
-    for shipped in ("samples", "terms", "formulas"):
+    for shipped in ("samples", "terms", "formulas", "grids"):
         shutil.copytree(PACKAGE_ROOT / "data" / shipped, source / "data" / shipped)
     shutil.copy(PACKAGE_ROOT / "data" / "suggestions.toml", source / "data")
     command = [
@@ -66,7 +66,7 @@ def test_wheel_puts_one_name_into_site_packages(wheel: Path) -> None:
 def test_wheel_holds_every_module_and_all_data(wheel: Path) -> None:
     product = [
         file.relative_to(PACKAGE_ROOT).as_posix()
-        for folder in ("commands", "core", "pages", "web", "data/samples", "data/terms", "data/formulas")
+        for folder in ("commands", "core", "pages", "web", "data/samples", "data/terms", "data/formulas", "data/grids")
         for file in (PACKAGE_ROOT / folder).rglob("*")
         if file.is_file() and "__pycache__" not in file.parts
     ]

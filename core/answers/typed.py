@@ -15,10 +15,13 @@ from pincite.core.domain.turns import Turn, TurnStatus
 from pincite.core.text.numbers import Quantity, quantities
 from pincite.core.text.plain import flat
 
-MAX_VALUE_LENGTH = 300
+MAX_VALUE_LENGTH, MAX_SENTENCE_LENGTH = 300, 160
+_ISO = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?")
+_FIGURE = re.compile(r"[-−]?\d{1,30}(?:\.\d{1,30})?(?: ?%)?")
 _DECIMAL_OR_THOUSAND = re.compile(r"(?<![\d.,])\d{1,3}\.\d{3}(?![\d.,])")
 """As in "1.200", which is a thousand more in Berlin than in London."""
 DECIDE = "These words decide it. Read them, and choose yes or no."
+LONG = "These words answer; which of them are the value is not sure."
 CHOOSE = "These words name the choice. Read them: they may also deny it."
 NO_VALUE = "The words that may answer hold no single {}."
 MAY_ANSWER = "The most relevant words; it is not sure that they answer."
@@ -47,9 +50,29 @@ def cell_of(column: Column, document: Document, turn: Turn, pages_read: int) -> 
         return replace(cell, detail=words)
     if shown.tier is not Tier.ANSWERED:
         return replace(cell, value=value, detail=shown.warning)
+    if column.kind is ColumnKind.TEXT and answer[0].kind is PartKind.VERBATIM and len(value) > MAX_SENTENCE_LENGTH:
+        return replace(cell, value=value, detail=LONG)
     if column.kind is ColumnKind.CHOICE and flat(answer[0].text).casefold() != value.casefold():
         return replace(cell, value=value, detail=CHOOSE)
     return replace(cell, state=CellState.FOUND, value=value)
+
+
+def fits(kind: ColumnKind, value: str) -> bool:
+    """Return whether a person's value is of a kind."""
+    value = value.strip()
+    if kind is ColumnKind.DATE:
+        return bool(_ISO.fullmatch(value)) and _is_date(f"{value}-01-01"[:10])
+    if kind is ColumnKind.NUMBER:
+        return bool(_FIGURE.fullmatch(value))
+    return True
+
+
+def _is_date(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _answering(parts: Sequence[AnswerPart]) -> list[AnswerPart]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from pincite.core.answers.typed import cell_of
+from pincite.core.answers.typed import cell_of, fits
 from pincite.core.domain.documents import Document, DocumentStatus
 from pincite.core.domain.errors import GridError, PinciteError
 from pincite.core.domain.grids import Cell, CellState, Column, ColumnKind, FilledGrid, Grid, GridTemplate
@@ -128,7 +128,11 @@ class Grids:
         self._wanted = tuple(keys)
 
     def correct(self, grid_id: str, key: Key, value: str) -> None:
-        """Store a person's value; it is never replaced by the program's."""
+        """Store a person's value; it is never replaced by the program's. Raises GridError."""
+        column = self._store.get(grid_id).column(key[1])
+        if column and value.strip() and not fits(column.kind, value):
+            hint = "Write a date as 2026-03-15 (or 2026-03, or 2026), a number as 24 or 5 %."
+            raise GridError(f"“{value.strip()[:60]}” is no {column.kind}.", hint=hint)
         cell = replace(self.filled(grid_id).cell(*key), value=value.strip(), detail="", confidence=None)
         state = CellState.FOUND if cell.value else CellState.NOT_STATED
         self._put(grid_id, replace(cell, state=state, by_person=True))
@@ -136,7 +140,7 @@ class Grids:
     def approve(self, grid_id: str, cell: Cell) -> None:
         """Store that a person agrees with the value that was shown, or with that none is stated."""
         state = CellState.FOUND if cell.value else CellState.NOT_STATED
-        self._put(grid_id, replace(cell, state=state, by_person=True, detail=""))
+        self._put(grid_id, replace(cell, state=state, by_person=True, detail="", confidence=None))
 
     def lock(self, grid_id: str, key: Key, locked: bool) -> None:
         """A locked value stays when cells are asked again; one that still waits cannot be locked."""

@@ -23,7 +23,7 @@ OLD_VECTORS, OLD_COUNT = "vectors", "left.json"
 """Where older versions kept Chroma's files, and how often the directory was opened."""
 _CHROMAS = re.compile(r"chroma\.sqlite3(-\w+)?|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _BEFORE_THE_FIRST_START = {
-    *("samples", "terms", "formulas", "suggestions.toml"),  # in a clone, what is shipped lies there, too
+    *("samples", "terms", "formulas", "grids", "suggestions.toml"),  # in a clone, what is shipped lies there, too
     *("models", "settings.json", "pincite.log", "lost+found"),
     *("app.lock", "app.json", "passphrase.json", "window"),
 }

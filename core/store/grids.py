@@ -17,6 +17,7 @@ from pincite.core.domain.grids import (
     Cell,
     CellState,
     Column,
+    ColumnKind,
     FilledGrid,
     Grid,
 )
@@ -214,6 +215,8 @@ def _checked(columns: Columns) -> Columns:
                 f"A column cannot be called “{column.name}”, or its question is longer than {MAX_QUESTION_LENGTH}.",
                 hint="Give it another name, or a shorter question.",
             )
+        if column.kind is ColumnKind.CHOICE and not column.choices:
+            raise GridError(f"The column “{column.name}” has no choices.", hint="Write them with commas between.")
         if not column.name.strip() or not column.question.strip():
             raise GridError("Each column needs a name and a question.", hint="Complete or remove the empty one.")
     names = [column.name.casefold() for column in columns]

@@ -43,7 +43,7 @@ def cell_text(cell: Cell) -> str:
         return f"{marks}{'✓ ' * cell.by_person}{cell.value}"
     if cell.state is CellState.WAITING:
         return "…"
-    return f"{marks}{SIGNS[cell.state]} {cell.value or in_words(cell.state)}"
+    return f"{marks}{'✓ ' * cell.by_person}{SIGNS[cell.state]} {cell.value or in_words(cell.state)}"
 
 
 def as_rows(filled: FilledGrid, documents: Mapping[str, Document]) -> "pd.io.formats.style.Styler":

@@ -56,6 +56,7 @@ def test_a_grid_is_made_filled_corrected_and_kept(
     expect(page.get_by_text("Found by you")).to_be_visible()
     page.get_by_role("button", name="to check").click()
     expect(page.get_by_text("Who are the parties?")).to_have_count(0)
+    page.get_by_role("button", name="Export").click()
     with page.expect_download() as saved:
         page.get_by_role("button", name="CSV", exact=True).click()
     saved.value.save_as(tmp_path / "terms.csv")

@@ -62,8 +62,8 @@ def test_an_edited_table_gives_columns_and_keeps_their_cells(app: Pincite, contr
 def test_marks_of_cells(app: Pincite, contract: Document) -> None:
     filled = make(app, contract)
     key = (contract.id, filled.grid.columns[0].id)
-    app.grids.correct(filled.grid.id, key, "1 May 2025")
+    app.grids.correct(filled.grid.id, key, "2025-05-01")
     app.grids.lock(filled.grid.id, key, True)
     filled = app.grids.filled(filled.grid.id)
-    assert cell_text(filled.cell(*key)) == "🔒 ✓ 1 May 2025"
+    assert cell_text(filled.cell(*key)) == "🔒 ✓ 2025-05-01"
     assert as_rows(filled, {}).data["Document"][0] == "Removed"

@@ -212,7 +212,19 @@ def test_what_cannot_be_a_grid_is_refused(pincite: Pincite) -> None:
         template_of('name = "x"\n[[columns]]\nname = "y"')
     with pytest.raises(GridError, match="no template"):
         template_of('name = "x"\n[[columns]]\nname = "y"\nquestion = "z?"\nkind = "choice"\nchoices = "Yes,No"')
+    with pytest.raises(GridError, match="has no choices"):
+        pincite.grids.create("Choice", [new_column("A", "Which?", ColumnKind.CHOICE)], ids)
     assert pincite.grids.list() == []
+
+
+@pytest.mark.parametrize("value", ["tomorrow", "2026-02-30", "15 March 2026"])
+def test_what_a_person_enters_is_of_the_columns_kind(pincite: Pincite, value: str) -> None:
+    grid, _ = make(pincite, COLUMNS[:1])
+    key = (grid.document_ids[0], "begins")
+    with pytest.raises(GridError, match="is no date"):
+        pincite.grids.correct(grid.id, key, value)
+    pincite.grids.correct(grid.id, key, "2026-03")
+    assert pincite.grids.filled(grid.id).cell(*key).value == "2026-03"
 
 
 def test_the_templates_are_sound() -> None:
