@@ -7,13 +7,14 @@ import time
 import tomllib
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from pincite.core.answers.typed import cell_of, fits
 from pincite.core.domain.documents import Document, DocumentStatus
-from pincite.core.domain.errors import GridError, PinciteError
+from pincite.core.domain.errors import GridError, PinciteError, UnknownGridError
 from pincite.core.domain.grids import Cell, CellState, Column, ColumnKind, FilledGrid, Grid, GridTemplate
 from pincite.core.domain.settings import PACKAGE_ROOT
 from pincite.core.export.grids import FORMS
@@ -238,8 +239,9 @@ class Grids:
                 return
             logger.exception("A cell of a grid could not be answered")
             cell = Cell(document.id, column.id, CellState.FAILED, detail="The question stopped unexpectedly.")
-        if self._store.get(grid_id).column(column.id) == column:  # else its question has changed: it waits
-            self._store.put(grid_id, cell, basis, by_program=True)
+        with suppress(UnknownGridError):  # it was deleted meanwhile
+            if self._store.get(grid_id).column(column.id) == column:  # else its question has changed: it waits
+                self._store.put(grid_id, cell, basis, by_program=True)
 
     def _again(self, grid_id: str, which: Callable[[Cell], bool]) -> None:
         keys = [key for key, cell in self.filled(grid_id).cells.items() if which(cell)]

@@ -133,25 +133,45 @@ def test_what_still_waits_can_be_locked_by_nobody(settings: Settings) -> None:
         assert filled.waiting == 0 and filled.cell(document.id, "begins").value == "2025-05-01"
 
 
-def test_a_question_that_changes_while_it_is_asked_is_asked_again(
-    pincite: Pincite, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked, changed = threading.Event(), threading.Event()
+Held = tuple[threading.Event, threading.Event]
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Held:
+    """The first is set once a cell was asked; its answer is given back once the second is."""
+    asked, may_go_on = threading.Event(), threading.Event()
     alone = turns.asked_alone
 
     def slow(graph: Any, equipment: Any, question: str, *rest: Any) -> Any:
         turn = alone(graph, equipment, question, *rest)
         asked.set()
-        assert changed.wait(60)
+        assert may_go_on.wait(60)
         return turn
 
     monkeypatch.setattr(grids, "asked_alone", slow)
+    return asked, may_go_on
+
+
+def test_a_question_that_changes_while_it_is_asked_is_asked_again(pincite: Pincite, held: Held) -> None:
+    asked, may_go_on = held
     grid = pincite.grids.create("Leases", (Column("one", "One", "What is the rent?"),), [pincite.library.list()[0].id])
     assert asked.wait(60)
     pincite.grids.set_columns(grid.id, (Column("one", "One", "When does the lease begin?", ColumnKind.DATE),))
-    changed.set()
+    may_go_on.set()
     [cell] = pincite.grids.wait(grid.id, SECONDS).cells.values()
     assert not cell.stale and cell.value in ("2026-03-15", "2025-05-01")
+
+
+def test_a_grid_that_is_deleted_while_it_is_asked_stops_no_other(pincite: Pincite, held: Held) -> None:
+    asked, may_go_on = held
+    ids = [one.id for one in pincite.library.list()]
+    gone = pincite.grids.create("Gone", COLUMNS[:2], ids)
+    other = pincite.grids.create("Other", COLUMNS[:1], ids)
+    assert asked.wait(60)
+    pincite.grids.delete(gone.id)
+    may_go_on.set()
+    assert pincite.grids.wait(other.id, SECONDS).waiting == 0
+    assert [one.name for one in pincite.grids.list()] == ["Other"]
 
 
 def test_cells_go_on_after_a_restart_and_wait_after_a_stop(settings: Settings) -> None:
