@@ -67,7 +67,7 @@ def draw_waiting(app: Pincite, flagged: int) -> None:
     with row(key=LAST_DECISION):  # there before anything was decided, so that nothing below it moves
         draw_last_decision(app)
     if not flagged:
-        st.success("Nothing is waiting for review. Answers with low confidence, and those sent to review, appear here.",
+        st.success("Nothing is waiting for review. Doubtful answers of a model, and those that you send here, appear.",
                    icon=":material/task_alt:")  # fmt: skip
         return
     with st.sidebar:
