@@ -181,9 +181,9 @@ def draw_table(app: Pincite, grid_id: str, documents: dict[str, Document], narro
     total = len(grid.document_ids) * len(grid.columns)
     with row():
         if running:
+            button("Stop", "stop_circle", app.grids.stop, grid_id, key="stop_grid")  # left of the table's own tools
             st.progress((total - waiting) / max(total, 1), text=f"{total - waiting} of {count(total, 'cell')} answered",
                         width="stretch")  # fmt: skip
-            button("Stop", "stop_circle", app.grids.stop, grid_id, key="stop_grid")
         elif waiting:
             st.caption(f"{count(waiting, 'cell')} not read yet")
             button("Go on", "play_arrow", app.grids.run, grid_id, key="run_grid")
@@ -258,7 +258,7 @@ def draw_decision(app: Pincite, grid: Grid, column: Column, cell: Cell) -> None:
     with row(gap="xsmall"):
         to_decide = not cell.by_person or cell.stale or cell.state is CellState.NEEDS_REVIEW
         decidable = cell.value or not cell.citations or cell.state is CellState.NOT_STATED
-        if cell.state is not CellState.WAITING and to_decide and decidable:
+        if cell.state not in (CellState.WAITING, CellState.FAILED) and to_decide and decidable:
             label = "Approve" if cell.value or cell.state is CellState.NOT_STATED else "Not stated"
             button(label, "check", app.grids.approve, grid.id, cell, key=f"approve_{key}", shortcut="A",
                    help="The value, or that none is stated, is right (A)")  # fmt: skip

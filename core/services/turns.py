@@ -161,7 +161,7 @@ class TurnRunner:
         ignore the conversation before it.
         """
         turn = self._turns.get(turn_id)
-        scope = () if everywhere else scope_of(turn, self._documents(turn))
+        scope = () if everywhere else scope_of(turn, self.searchable(turn))
         asked = question.strip() or turn.question
         state = TurnState(asked, mode or turn.mode, scope, hint, fresh=True, alone=alone, everywhere=everywhere)
         before = self._turns.exchanges(turn.session_id, before=turn.place)
@@ -187,7 +187,7 @@ class TurnRunner:
         """Whether an interrupted turn left a checkpoint, and all the documents that it searched are still there."""
         if turn.status is not TurnStatus.INTERRUPTED or not self._graph.get_state(_thread(turn.id)).next:
             return False
-        return set(turn.document_ids) <= {document.id for document in self._documents(turn)}
+        return set(turn.document_ids) <= {document.id for document in self.searchable(turn)}
 
     def continue_turn(self, turn_id: str) -> None:
         """Run an interrupted turn on from the step that it was in, with the plan and evidence of the steps before.
@@ -287,7 +287,7 @@ class TurnRunner:
         library = equipment.library.within(collection.document_ids)
         return replace(equipment, library=library, instructions=collection.instructions)
 
-    def _documents(self, turn: Turn) -> list[Document]:
+    def searchable(self, turn: Turn) -> list[Document]:
         """Return all that the turn's session may search."""
         return self._within(self._collection_of(turn.session_id)).library.list()
 

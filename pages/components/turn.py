@@ -304,7 +304,7 @@ def _draw_ways_on(app: Pincite, turn: Turn) -> None:
             if turn.engine != "quoting":
                 quoting = partial(again, engine="quoting")
                 button("Run again with quoting", "format_quote", quoting, key=f"quoting_{turn.id}")
-        every = {document.id for document in app.library.list()}
+        every = {document.id for document in app.runner.searchable(turn)}
         searched = set(turn.plan.document_ids if turn.plan and turn.plan.document_ids else turn.document_ids)
         if turn.verdict and turn.verdict.declined and not turn.review and not every <= searched:
             button("Search all documents", "travel_explore", partial(again, everywhere=True), key=f"wide_{turn.id}")
