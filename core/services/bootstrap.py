@@ -61,6 +61,7 @@ class Pincite:
         from pincite.core.services.suggestions import Suggestions
         from pincite.core.services.turns import TurnRunner
         from pincite.core.services.verification import Verification
+        from pincite.core.services.versions import Versions
         from pincite.core.services.watching import Watching
 
         check_engine(settings.engine)
@@ -92,6 +93,7 @@ class Pincite:
         self.models = ModelLibrary(lambda: self.settings.current)
         self.search = Search(self.settings, self.library, self._keywords, self._meaning)
         self.verification = Verification(self.library, self.search)
+        self.versions = Versions(self.library, self.search.relations)
         self.recall = Recall(self.database, self.sessions, self._meaning)
         self.verdicts = Verdicts(self.settings, self.turns, self.library)
         self.reviews = Reviews(self.database, self.turns, cite=self.verdicts.cite)
