@@ -2,7 +2,6 @@
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ import click
 from pincite.commands.frame import ANSWERED, FAILED, Command, complain, opened, plural, settings_here, tell
 
 if TYPE_CHECKING:
-    from pincite.core.domain.versions import Comparison, Difference, Side
+    from pincite.core.domain.versions import Comparison, Difference
     from pincite.core.services.versions import Versions
 
 DIFFERENT = FAILED
@@ -43,12 +42,10 @@ def diff(older: str, newer: str, every: bool, csv: Path | None, json: Path | Non
             ids = [look.library.find(name).id for name in (older, newer)]
             return _tell(Versions(look.library), ids, targets, every)
     with tempfile.TemporaryDirectory() as folder:
-        from pincite.commands.documents import add_one
-
         files = [_file_of(name, Path(folder) / str(place)) for place, name in enumerate((older, newer))]
-        settings = replace(settings_here(), data_dir=Path(folder) / "data", automatic_backups=False)
+        settings = settings_here().model_copy(update={"data_dir": Path(folder) / "data", "automatic_backups": False})
         with opened(settings) as pincite:
-            ids = [add_one(pincite, str(path), None)[0] for path in files]
+            ids = [pincite.ingest.add(path, path.name).document.id for path in files]
             pincite.ingest.wait(ids)
             return _tell(pincite.versions, ids, targets, every)
 
@@ -68,6 +65,9 @@ def _file_of(name: str, folder: Path) -> Path:
 
 
 def _tell(versions: "Versions", ids: Sequence[str], targets: dict[str, Path], every: bool) -> int:
+    if ids[0] == ids[1]:
+        tell("The two are the same file.")
+        return ANSWERED
     comparison = versions.compare(ids[0], ids[1])
     for ending, path in targets.items():
         path.write_bytes(versions.export(comparison, ending))
@@ -82,20 +82,12 @@ def _tell(versions: "Versions", ids: Sequence[str], targets: dict[str, Path], ev
 
 
 def _tell_one(one: "Difference") -> None:
-    from pincite.core.domain.keys import in_words
-    from pincite.core.export.versions import heading_of, kind_in_words
+    from pincite.core.domain.versions import pages_in_words
 
-    about = ", ".join(map(in_words, one.concerns))
-    tell(" · ".join(filter(None, [kind_in_words(one).capitalize(), about, heading_of(one)])))
+    tell(" · ".join(filter(None, [one.title.capitalize(), one.about, one.heading])))
     for sign, side in (("-", one.old), ("+", one.new)):
         if side:
-            tell(f"  {sign} {_place(side)}: {side.text}", lines=True)
-
-
-def _place(side: "Side") -> str:
-    from pincite.core.export.versions import pages_in_words
-
-    return f"p. {pages_in_words(side.extracts)}"
+            tell(f"  {sign} p. {pages_in_words(side.extracts)}: {side.text}", lines=True)
 
 
 def _summary(comparison: "Comparison") -> str:

@@ -24,6 +24,7 @@ PAGES = (
     PageEntry("chat", "Chat", "forum"),
     PageEntry("documents", "Documents", "description"),
     PageEntry("grid", "Grid", "grid_on"),
+    PageEntry("compare", "Compare", "difference"),
     PageEntry("traces", "Traces", "account_tree"),
     PageEntry("review", "Review", "rate_review", waiting=lambda app: app.turns.count_flagged()),
     PageEntry("settings", "Settings", "settings"),

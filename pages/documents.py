@@ -38,6 +38,7 @@ from pincite.pages.components.references import draw_references
 from pincite.pages.components.sessions import begin_with
 from pincite.pages.components.table import choose_pressed_row, follow_choices
 from pincite.pages.components.uploads import ask_password, draw_intake, draw_progress, intake, take_in
+from pincite.pages.components.versions import draw_comparing, in_order
 from pincite.pages.components.watched import draw_watched, draw_watched_folders
 from pincite.pages.components.web_page import draw_web_page
 from pincite.pages.components.words import count, escape, in_words, moment, parse_time, size, status_in_words
@@ -225,6 +226,8 @@ def draw_several(app: Pincite, documents: Sequence[Document], collection: Collec
         st.subheader(count(len(documents), "document"), anchor=False)
         st.space("stretch")
         draw_asking(documents, collection)
+        if len(documents) == 2:
+            draw_comparing(*in_order(app, *documents), "Compare them", key="compare_chosen")
         draw_deleting(app, documents)
     st.caption(escape(", ".join(document.name for document in documents)))
 
@@ -281,6 +284,8 @@ def draw_document(app: Pincite, document: Document, collection: Collection | Non
         st.caption(f":material/info: {escape(note)}")
     for told in relations_in_words(app, document):
         st.caption(f":material/history: {escape(told)}")
+    if earlier := app.versions.earlier_of(document.id):
+        draw_comparing(earlier, document.id, "What changed?", key="compare_earlier")
     pages, known, outline = st.tabs(["Pages", "About this document", "Outline"])
     with pages:
         draw_pages(app, document, beside=beside)
@@ -365,7 +370,7 @@ def draw_metadata(app: Pincite, document: Document) -> None:
     known = {field.name: field for field in document.metadata}
     values = {field.name: field.value for field in known.values()} | _related(app, document)
     rows = [
-        {"Fact": name, "Value": values.get(name, ""), "From": _origin(known[name]) if values.get(name) else ""}
+        {"Fact": name, "Value": values.get(name, ""), "From": _origin(known.get(name)) if values.get(name) else ""}
         for name in dict.fromkeys([*known, *METADATA_NAMES])
         if name != REFERENCE
     ]
@@ -383,7 +388,10 @@ def draw_metadata(app: Pincite, document: Document) -> None:
         st.rerun()
 
 
-def _origin(field: MetadataField) -> str:
+def _origin(field: MetadataField | None) -> str:
+    """Return where a fact comes from; one without a field is the version in the names of files."""
+    if field is None:
+        return in_words(MetadataSource.FILE_NAME)
     guessed = field.name == "document type" and field.source is MetadataSource.FIRST_PAGES
     return f"{'a guess from the ' * guessed}{in_words(field.source)}"
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import cached_property, partial
 from heapq import nlargest
+from itertools import count
 from typing import TypeVar
 
 from rapidfuzz.distance import Indel, LCSseq
@@ -31,6 +32,8 @@ Means = Callable[[str, str], bool]
 MIN_LIKENESS, MIN_LIKENESS_MOVED = 0.5, 0.7
 """Minimum share of common words of a changed sentence; of one that is at another place as well."""
 MIN_MOVED_WORDS = 4
+MAX_CHECKED = 60
+"""Number of sentences that the checker compares; others that differ in words may differ in meaning."""
 MIN_SAME = 0.9
 """Minimum probability of the checker that each of two sentences supports the other, for both to mean the same."""
 CANDIDATES = 8
@@ -85,9 +88,10 @@ class Statement:
             if start < position:
                 continue
             found += self._words(position, start)
-            key = _figure(one)
-            if not (found and found[-1].key == key and found[-1].quantity):  # "sixty (60) days"
-                found.append(_Token(key, start, one.end, one))
+            before = found[-1].quantity if found else None
+            if before and before.value == one.value and not _TOKEN.search(self.text, before.end, start):
+                start = found.pop().start  # "sixty (60) days"
+            found.append(_Token(_figure(one), start, one.end, one))
             position = one.end
         return [*found, *self._words(position, len(self.text))]
 
@@ -180,9 +184,13 @@ def compare(
 ) -> Comparison:
     """Compare the pages of two versions; without a checker every rewording may change the meaning."""
 
+    left = count(MAX_CHECKED, -1)
+
     def same(one: str, other: str) -> bool:
-        return checker is not None and all(
-            checker.check(claim, [text]).supported >= MIN_SAME for claim, text in ((one, other), (other, one))
+        return (
+            checker is not None
+            and next(left) > 0
+            and all(checker.check(claim, [text]).supported >= MIN_SAME for claim, text in ((one, other), (other, one)))
         )
 
     statements = statements_of(older), statements_of(newer)

@@ -1,9 +1,10 @@
 """Two versions of a document compared: what was added, removed, moved and changed."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pincite.core.domain.answers import Span
-from pincite.core.domain.keys import Key
+from pincite.core.domain.keys import Key, in_words
 
 
 class DifferenceKind(Key):
@@ -72,6 +73,20 @@ class Difference:
         """Return whether it may change what the document says: neither just moved nor just put in other words."""
         return self.kind is not DifferenceKind.MOVED and self.concerns != (Concern.WORDING,)
 
+    @property
+    def title(self) -> str:
+        """For example "changed and moved"."""
+        return in_words(self.kind) + " and moved" * self.moved
+
+    @property
+    def about(self) -> str:
+        """For example "figure, date"."""
+        return ", ".join(map(in_words, self.concerns))
+
+    @property
+    def heading(self) -> str:
+        return next((side.heading for side in (self.new, self.old) if side and side.heading), "")
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -86,3 +101,8 @@ class Comparison:
     """Number of statements of which only the numbering changed."""
     unread: tuple[int, int] = (0, 0)
     """Number of pages of each version without text, blank ones left out: what changed there is not known."""
+
+
+def pages_in_words(extracts: Iterable[Extract]) -> str:
+    """For example "3" or "3, 4": labels as printed on the pages."""
+    return ", ".join(dict.fromkeys(one.page_label or str(one.page_index + 1) for one in extracts))

@@ -26,6 +26,7 @@ SECTIONS = (
     "Suggestions and document cards",
     "The Model Context Protocol",
     "The grid",
+    "Versions",
     "Other programs",
     "Formats",
 )
