@@ -12,7 +12,16 @@ from pincite.core.domain.grids import MAX_NAME_LENGTH, Cell, CellState, Column, 
 from pincite.core.domain.keys import in_words
 from pincite.core.services.bootstrap import Pincite
 from pincite.core.services.grids import is_outdated, new_column, templates
-from pincite.pages.components.cells import KINDS, SIGNS, STATE_COLOURS, as_columns, as_rows, choose_cell, chosen_cell
+from pincite.pages.components.cells import (
+    KINDS,
+    OPEN,
+    SIGNS,
+    STATE_COLOURS,
+    as_columns,
+    as_rows,
+    choose_cell,
+    chosen_cell,
+)
 from pincite.pages.components.collections import documents_of
 from pincite.pages.components.controls import button, confirm_deletion, danger, download, icon_button, quiet, row
 from pincite.pages.components.facade import errors_shown, show
@@ -22,7 +31,7 @@ from pincite.pages.components.sessions import begin_with
 from pincite.pages.components.words import count, escape
 
 SLOT = "grid_page"
-OPEN, TABLE = "open_grid", "grid_cells"
+TABLE = "grid_cells"
 TO_CHECK = (CellState.UNCLEAR, CellState.NEEDS_REVIEW, CellState.FAILED)
 OWN_COLUMNS = "My own columns"
 EVERYTHING = "All documents"

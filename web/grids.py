@@ -1,17 +1,15 @@
 """Grids as other programs see them: their columns, their rows, and each value with its quotations."""
 
 from collections.abc import Callable, Sequence
-from itertools import chain, count
+from itertools import count
 
 from pydantic import BaseModel, Field
 
 from pincite.core.domain.errors import GridError, UnknownGridError
 from pincite.core.domain.grids import Cell, Grid
 from pincite.core.services.bootstrap import Pincite
-from pincite.core.services.grids import new_column, templates
+from pincite.core.services.grids import MAX_COLUMN_NAME, new_column, templates
 from pincite.web.places import Place, place_of
-
-MAX_COLUMN_NAME = 60
 
 
 class GridColumn(BaseModel):
@@ -90,13 +88,10 @@ class Grids:
             raise GridError(message, hint=f"Templates: {', '.join(known)}.")
         columns = list(known.get(template, ()))
         for question in questions:
-            column_names = {one.name.casefold() for one in columns}
-            called = (question[:MAX_COLUMN_NAME], *(f"{question[:MAX_COLUMN_NAME]} ({n})" for n in range(2, 99)))
-            columns.append(new_column(next(one for one in called if one.casefold() not in column_names), question))
-        taken = {one.name for one in app.grids.list()}
-        wanted = " · ".join(filter(None, [template or "Grid", collection]))[:MAX_COLUMN_NAME]
+            columns.append(new_column(_free(question, [one.name for one in columns]), question))
+        wanted = " · ".join(filter(None, [template or "Grid", collection]))
         kept_in = app.collections.find(collection) if collection else None
-        name = next(one for one in chain([wanted], (f"{wanted} ({n})" for n in count(2))) if one not in taken)
+        name = _free(wanted, [one.name for one in app.grids.list()])
         scope = self._scope(documents, collection)
         made = app.grids.create(name, columns, scope, collection_id=kept_in.id if kept_in else "")
         app.grids.wait(made.id, seconds)
@@ -119,6 +114,13 @@ class Grids:
             ],
             waiting=filled.waiting,
         )
+
+
+def _free(wanted: str, taken: Sequence[str]) -> str:
+    """Return a name, with a number where it is taken."""
+    known = {one.casefold() for one in taken}
+    names = (f"{wanted[:MAX_COLUMN_NAME]}{f' ({number})' * (number > 1)}" for number in count(1))
+    return next(one for one in names if one.casefold() not in known)
 
 
 def _cell(column: str, cell: Cell) -> GridCell:

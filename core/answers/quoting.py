@@ -60,6 +60,8 @@ _COUNT = re.compile(rf"{ITEM_MARK}|\d{{1,2}}(?:\.\d{{1,2}}){{1,4}}")
 """What a clause begins with: "2.1 The rent …"."""
 MAX_PER_PART = 2
 """Limits for each part of a question with several parts: the words that answer and their sentence."""
+NOT_SURE = "Whether these answer is not sure: {}."
+"""With the names of documents, where others of several answer surely."""
 MAX_BEHIND_FIGURE = 2
 """Quotations of whole sentences; rows of tables only repeat a figure."""
 MIN_SHARE_OF_BEST = 0.3
@@ -219,7 +221,8 @@ def _spans_overlap(one: Scored, other: Scored) -> bool:
 def part_by_part(pieces: Sequence[AskedPiece], *, of_each: bool = False) -> list[AnswerPart]:
     """Answer each of several questions separately; all surely, or the most relevant passages are shown of each.
 
-    Nothing where one was asked `of_each` document and fewer than two answer: it was no question to several.
+    Of several documents, where two or more answer surely, the others are only named, and the least sure of the answers
+    counts. Nothing where one was asked `of_each` document and fewer than two answer: it was no question to several.
     """
     read = [_likeliest(piece) for piece in pieces]
     answers = [
@@ -231,12 +234,19 @@ def part_by_part(pieces: Sequence[AskedPiece], *, of_each: bool = False) -> list
         return []
     if not found:
         return [replace(answers[0][0], probability=math.prod(probability_of(answer) for answer in answers))]
-    counted = found if of_each else range(len(pieces))
+    unsure = [at for at in found if of_each and _is_unsure(answers[at])]
+    each_sure = of_each and len(found) - len(unsure) > 1
+    unsure = unsure if each_sure else []
+    counted = [at for at in found if at not in unsure] if of_each else range(len(pieces))
     sure = _all_right([pieces[at] for at in counted], [answers[at] for at in counted])
+    if each_sure:  # each document's answer stands alone
+        sure = min(probability_of(answers[at]) for at in counted)
     several = len({piece.asked for piece in pieces}) > 1
     parts: list[AnswerPart] = []
     nothing_in: dict[str, list[str]] = {}
-    for piece, answer in zip(pieces, answers, strict=True):
+    for at, (piece, answer) in enumerate(zip(pieces, answers, strict=True)):
+        if at in unsure:
+            continue
         if engine_declines(answer):
             of = f" to “{piece.asked}”" if several or not piece.name else ""
             nothing_in.setdefault(of, []).append(piece.name)
@@ -251,6 +261,9 @@ def part_by_part(pieces: Sequence[AskedPiece], *, of_each: bool = False) -> list
         if new and (piece.name or sure < MIN_ANSWER_CONFIDENCE):
             parts.append(AnswerPart(f"{named}:", kind=PartKind.NOTE))
         parts += [*(one for one in own if one.kind is PartKind.NOTE and new and not piece.name), *new]
+    if unsure:
+        doubtful = dict.fromkeys(pieces[at].name for at in unsure)
+        parts.append(AnswerPart(NOT_SURE.format(", ".join(doubtful)), kind=PartKind.NOTE))
     for of, names in nothing_in.items():
         where = f"{', '.join(filter(None, names))}: " if any(names) else ""
         parts.append(AnswerPart(f"{where}I found no answer{of}.", kind=PartKind.DECLINE))
@@ -258,6 +271,10 @@ def part_by_part(pieces: Sequence[AskedPiece], *, of_each: bool = False) -> list
         return [AnswerPart(MAX_RELEVANT, kind=PartKind.EVIDENCE, probability=sure), *parts]
     first = next(at for at, part in enumerate(parts) if part.kind is not PartKind.NOTE)
     return [*parts[:first], replace(parts[first], probability=sure), *parts[first + 1 :]]
+
+
+def _is_unsure(answer: Sequence[AnswerPart]) -> bool:
+    return lists_passages(answer) or probability_of(answer) < MIN_ANSWER_CONFIDENCE
 
 
 def _all_right(pieces: Sequence[AskedPiece], answers: Sequence[Sequence[AnswerPart]]) -> float:

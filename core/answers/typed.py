@@ -99,12 +99,8 @@ def _value(column: Column, answer: Sequence[AnswerPart]) -> str:
             return ""
         case ColumnKind.CHOICE:
             return _choice(column.choices, texts[0])
-        case ColumnKind.DATE:
-            return _first(_only(_dates(text)) for text in texts)
-        case ColumnKind.AMOUNT:
-            return _first(_only(_amounts(text, ("money",))) for text in texts)
-        case ColumnKind.NUMBER:
-            return _first(_only(_amounts(text, ("number", "money", "percent"))) for text in texts)
+        case ColumnKind.DATE | ColumnKind.AMOUNT | ColumnKind.NUMBER:
+            return _first(_only(iter(values_in(column.kind, text))) for text in texts)
 
 
 def _choice(choices: Sequence[str], text: str) -> str:
@@ -154,6 +150,14 @@ def _only(found: Iterator[str]) -> str:
     """Return the one value; empty if there is none or they differ."""
     values = dict.fromkeys(found)
     return next(iter(values)) if len(values) == 1 else ""
+
+
+def values_in(kind: ColumnKind, text: str) -> list[str]:
+    """Return the dates, amounts or numbers of a text, as values of a cell, each once."""
+    if kind is ColumnKind.DATE:
+        return list(dict.fromkeys(_dates(text)))
+    kinds = ("money",) if kind is ColumnKind.AMOUNT else ("number", "money", "percent")
+    return list(dict.fromkeys(_amounts(text, kinds)))
 
 
 def _first(values: Iterator[str]) -> str:

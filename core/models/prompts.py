@@ -26,7 +26,7 @@ def messages_for(request: AnswerRequest) -> list[dict[str, str]]:
 def _user_text(request: AnswerRequest) -> str:
     parts = []
     if request.intent is not Intent.CHAT:
-        parts.append("<passages>\n" + "\n".join(map(_passage, request.evidence)) + "\n</passages>")
+        parts.append("<passages>\n" + "\n".join(map(passage_as_data, request.evidence)) + "\n</passages>")
     if request.stated:
         figures = "\n".join(map(_figure, request.stated[:MAX_FIGURES]))
         parts.append(f"{PROMPTS['figures']}\n{figures}")
@@ -45,7 +45,8 @@ def _user_text(request: AnswerRequest) -> str:
     return "\n\n".join(parts)
 
 
-def _passage(item: Evidence) -> str:
+def passage_as_data(item: Evidence) -> str:
+    """Return a passage with its number and place; orders to a model are taken out of it."""
     passage = item.passage
     remarks = ["one sentence of it"] if item.reason is Reason.EXCERPT else []
     remarks += ["changes another passage"] if item.reason is Reason.CHANGE else []

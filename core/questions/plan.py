@@ -19,7 +19,8 @@ from pincite.core.questions.places import numbered_in, pages_in, with_plain_year
 from pincite.core.text.sentences import split_sentences
 from pincite.core.text.terms import FUNCTION_WORDS, content_terms, words
 
-MAX_SUB_QUERIES = 4
+MAX_SUB_QUERIES, MAX_PIECES = 4, 12
+"""Limits of a plan: queries for one question, and questions that are asked apart, such as one of each document."""
 
 _HOW_TO_ANSWER = re.compile(
     r"\W{0,9}(?:(?:please|kindly)\s{1,9})?(?:answer|respond|reply|round|format|express|write|return|output)\b(?!\s+(?-i:[A-Z]))",
@@ -150,7 +151,7 @@ def in_documents(
             piece = asked[0]
         chosen = tuple((one,) for one in own) if set(own) <= set(targets) else ()
         apart = named_apart(piece.query.text, meant) or chosen
-        of_each = apart if 1 < len(apart) <= MAX_SUB_QUERIES else (own,)
+        of_each = apart if 1 < len(apart) * len(asked) <= MAX_PIECES else (own,)
         found += [replace(piece, query=replace(piece.query, document_ids=of)) for of in of_each]
     found = list(dict.fromkeys(found))
     often = Counter(piece.asked for piece in found)

@@ -12,16 +12,32 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
+from pincite.core.answers.extracted import MAX_COLUMNS, Unclear, extracted
 from pincite.core.answers.typed import cell_of, fits
 from pincite.core.domain.documents import Document, DocumentStatus
 from pincite.core.domain.errors import GridError, PinciteError, UnknownGridError
-from pincite.core.domain.grids import Cell, CellState, Column, ColumnKind, FilledGrid, Grid, GridTemplate
+from pincite.core.domain.grids import (
+    MAX_NAME_LENGTH,
+    Cell,
+    CellState,
+    Column,
+    ColumnKind,
+    FilledGrid,
+    Grid,
+    GridTemplate,
+)
+from pincite.core.domain.questions import Kind
+from pincite.core.domain.search import Evidence
 from pincite.core.domain.settings import PACKAGE_ROOT
+from pincite.core.domain.turns import Turn
 from pincite.core.export.grids import FORMS
 from pincite.core.graph.build import build_graph
 from pincite.core.graph.context import Equipment
 from pincite.core.models.client import stoppable
+from pincite.core.questions.utterances import asks_of_each
+from pincite.core.questions.wording import kind_of
 from pincite.core.services.turns import CLOSING_SECONDS, asked_alone
+from pincite.core.text.plain import shortened
 
 if TYPE_CHECKING:
     from pincite.core.store.grids import GridStore
@@ -33,6 +49,9 @@ Key: TypeAlias = tuple[str, str]
 """A cell's document and column."""
 GridList: TypeAlias = list[Grid]
 WAIT_SECONDS, POLL_SECONDS = 0.5, 0.1
+MAX_COLUMN_NAME = 60
+_KINDS = {Kind.DATE: ColumnKind.DATE, Kind.COUNT: ColumnKind.NUMBER, Kind.YES_OR_NO: ColumnKind.YES_NO,
+          Kind.LIST: ColumnKind.LIST}  # fmt: skip
 NOT_READABLE = "No text of the document could be read."
 
 
@@ -80,6 +99,15 @@ class Grids:
         grid = self._store.create(name, tuple(columns), document_ids, collection_id=collection_id)
         self.run(grid.id)
         return grid
+
+    def create_from(self, turn: Turn) -> Grid:
+        """Create a grid of the question of a turn, asked of each document that it was asked of. Raises GridError."""
+        asked = dict.fromkeys(piece.asked for piece in turn.plan.pieces if piece.name) if turn.plan else {}
+        questions = list(asked) or [turn.plan.standalone_question if turn.plan else turn.question]
+        kinds = [_KINDS.get(kind_of(question), ColumnKind.TEXT) for question in questions]
+        columns = [new_column(shortened(question)[:MAX_COLUMN_NAME], question, kind)
+                   for question, kind in zip(questions, kinds, strict=True)]  # fmt: skip
+        return self.create(shortened(turn.question)[:MAX_NAME_LENGTH], columns, asked_of(turn))
 
     def rename(self, grid_id: str, name: str) -> None:
         self._store.rename(grid_id, name)
@@ -213,7 +241,8 @@ class Grids:
                 continue
             read = document.status is DocumentStatus.READY
             if document.searchable and not (read and self._library.coverage(document.id).text == 0):
-                self._ask(grid_id, column, document)
+                others = [grid.column(other) for of, other in waiting if of == document.id and other != column.id]
+                self._ask(grid_id, [column, *filter(None, others)][:MAX_COLUMNS], document)
                 return True
             if read or document.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED):
                 failed = Cell(*key, CellState.FAILED, detail=document.message or NOT_READABLE)
@@ -221,27 +250,56 @@ class Grids:
                 return True
         return False
 
-    def _ask(self, grid_id: str, column: Column, document: Document) -> None:
-        while self._busy():
-            if self._stop.wait(WAIT_SECONDS):
+    def _ask(self, grid_id: str, columns: Sequence[Column], document: Document) -> None:
+        """Ask a document these questions by quoting; what stays unclear is put to a language model, if there is one."""
+        unclear = list[Unclear]()
+        for column in columns:
+            while self._busy():
+                if self._stop.wait(WAIT_SECONDS):
+                    return
+            if not self.is_running(grid_id):
                 return
-        basis = self._basis_of(document, column)
+            basis = self._basis_of(document, column)
+            asked = self._quoted(column, document)
+            if asked is None:
+                return
+            cell, evidence = asked
+            if self._put_answer(grid_id, column, cell, basis) and cell.state is CellState.UNCLEAR:
+                unclear.append(Unclear(column, cell, evidence))
+        if unclear:
+            self._ask_model(grid_id, unclear, document)
+
+    def _quoted(self, column: Column, document: Document) -> tuple[Cell, tuple[Evidence, ...]] | None:
+        """Return what quoting answers and found; None if it was stopped."""
+        failed = Cell(document.id, column.id, CellState.FAILED)
         try:
             with stoppable(self._stop.is_set):
                 turn = asked_alone(self._graph, self._equipment(), column.question, document.id, self._stop.is_set)
-            cell = cell_of(column, document, turn, self._library.coverage(document.id).text)
+            return cell_of(column, document, turn, self._library.coverage(document.id).text), turn.evidence
         except PinciteError as error:
-            if self._stop.is_set():
-                return
-            cell = Cell(document.id, column.id, CellState.FAILED, detail=str(error))
+            failed = replace(failed, detail=str(error))
         except Exception:
-            if self._stop.is_set():
-                return
             logger.exception("A cell of a grid could not be answered")
-            cell = Cell(document.id, column.id, CellState.FAILED, detail="The question stopped unexpectedly.")
-        with suppress(UnknownGridError):  # it was deleted meanwhile
-            if self._store.get(grid_id).column(column.id) == column:  # else its question has changed: it waits
-                self._store.put(grid_id, cell, basis, by_program=True)
+            failed = replace(failed, detail="The question stopped unexpectedly.")
+        return None if self._stop.is_set() else (failed, ())
+
+    def _ask_model(self, grid_id: str, unclear: Sequence[Unclear], document: Document) -> None:
+        try:
+            with stoppable(self._stop.is_set):
+                model = self._equipment().choose_engine(None)
+                cells = extracted(model, unclear) if model.writes_prose else []
+        except PinciteError:  # the model cannot be reached; the cells stay unclear
+            return
+        for one, cell in zip(unclear, cells, strict=False):
+            if cell != one.cell:
+                self._put_answer(grid_id, one.column, cell, self._basis_of(document, one.column))
+
+    def _put_answer(self, grid_id: str, column: Column, cell: Cell, basis: str) -> bool:
+        """Store what the program answers, unless the grid is gone or its question has changed meanwhile."""
+        with suppress(UnknownGridError):
+            if self._store.get(grid_id).column(column.id) == column:
+                return self._store.put(grid_id, cell, basis, by_program=True)
+        return False
 
     def _again(self, grid_id: str, which: Callable[[Cell], bool]) -> None:
         keys = [key for key, cell in self.filled(grid_id).cells.items() if which(cell)]
@@ -255,6 +313,17 @@ class Grids:
 
     def _documents(self) -> dict[str, Document]:
         return {document.id: document for document in self._library.list()}
+
+
+def asked_of(turn: Turn) -> tuple[str, ...]:
+    """Return the documents that a turn asked, or would have to ask, one by one; none if it is no such question."""
+    if turn.plan is None:
+        return ()
+    each = tuple(dict.fromkeys(one for piece in turn.plan.pieces if piece.name for one in piece.query.document_ids))
+    if each:
+        return each
+    searched = turn.plan.document_ids or turn.document_ids
+    return searched if len(searched) > 1 and asks_of_each(turn.plan.standalone_question) else ()
 
 
 def is_outdated(cell: Cell) -> bool:

@@ -36,6 +36,15 @@ _GROUNDS = {
 }
 
 
+OPEN = "open_grid"
+
+
+def open_grid(grid_id: str) -> None:
+    """Go to the page Grid with this one."""
+    st.session_state[OPEN] = grid_id
+    st.switch_page("pages/grid.py")
+
+
 def cell_text(cell: Cell) -> str:
     """Return a cell in one line: the value with the sign of what is not sure, or the state."""
     marks = "🔒 " * cell.locked + "↻ " * cell.stale

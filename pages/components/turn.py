@@ -21,8 +21,10 @@ from pincite.core.domain.turns import (
 )
 from pincite.core.services.bootstrap import Pincite
 from pincite.core.services.exports import ExportForm
+from pincite.core.services.grids import asked_of
 from pincite.core.services.turns import MAX_QUESTION_LENGTH
 from pincite.pages.components.answer import answer_markdown, draw_charts, draw_contradictions, draw_evaluation
+from pincite.pages.components.cells import open_grid
 from pincite.pages.components.controls import (
     button,
     confirm_deletion,
@@ -308,6 +310,11 @@ def _draw_ways_on(app: Pincite, turn: Turn) -> None:
         searched = set(turn.plan.document_ids if turn.plan and turn.plan.document_ids else turn.document_ids)
         if turn.verdict and turn.verdict.declined and not turn.review and not every <= searched:
             button("Search all documents", "travel_explore", partial(again, everywhere=True), key=f"wide_{turn.id}")
+        each = asked_of(turn)
+        if each and button(f"Ask {count(len(each), 'document')} in a grid", "grid_on", key=f"grid_{turn.id}",
+                           help="A value for each document, to check, correct and export"):  # fmt: skip
+            with errors_shown():
+                open_grid(app.grids.create_from(turn).id)
         if NO_DOCUMENT in turn.notices:
             button("Search the documents", "search", partial(again, mode=Mode.DOCUMENTS), key=f"documents_{turn.id}")
         if turn.intent is Intent.ABOUT:

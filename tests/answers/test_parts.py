@@ -6,7 +6,7 @@ import pytest
 
 from pincite.core.answers import quoting
 from pincite.core.answers.lists import NAMED_WHOLE
-from pincite.core.answers.quoting import Quoting, part_by_part, probability_of, quotes, reply
+from pincite.core.answers.quoting import NOT_SURE, Quoting, part_by_part, probability_of, quotes, reply
 from pincite.core.answers.relevant import MAX_RELEVANT
 from pincite.core.answers.selection import (
     OF_ANOTHER,
@@ -102,8 +102,19 @@ def test_what_each_of_several_documents_is_asked_needs_two_that_answer(monkeypat
     *told, last = part_by_part(three, of_each=True)
     assert last.text == "desk.pdf: I found no answer to “what does a visit cost?”."
     alone = select(HEIGHT, EVIDENCE).right
-    assert probability_of(told) == pytest.approx(alone**2), "no decline counts"
+    assert probability_of(told) == pytest.approx(alone), "no decline counts"
     assert part_by_part(three[1:], of_each=True) == [], "one answers: it was asked of that one"
+
+
+def test_of_several_documents_those_that_answer_surely_are_quoted_and_the_others_named() -> None:
+    sure = {"a.pdf": 0.9, "b.pdf": 0.7, "c.pdf": 0.3}
+    asked = [
+        AskedPiece(PRICE, (PRICE,), (), (AnswerPart(f"Fee {name}", (1,), PartKind.FIGURE, probability=own),), name)
+        for name, own in sure.items()
+    ]
+    parts = part_by_part(asked, of_each=True)
+    assert [part.text for part in parts] == ["a.pdf:", "Fee a.pdf", "b.pdf:", "Fee b.pdf", NOT_SURE.format("c.pdf")]
+    assert probability_of(parts) == 0.7, "that of the least sure answer"
 
 
 def test_figures_that_one_question_finds_in_several_tables_are_as_sure_as_the_least() -> None:

@@ -13,12 +13,16 @@ import openpyxl
 import pytest
 
 from pincite.cli import main
+from pincite.core.answers.typed import MAY_ANSWER
+from pincite.core.domain.documents import Document
 from pincite.core.domain.errors import GridError
-from pincite.core.domain.grids import MAX_COLUMNS, CellState, Column, ColumnKind, FilledGrid, Grid
+from pincite.core.domain.grids import MAX_COLUMNS, Cell, CellState, Column, ColumnKind, FilledGrid, Grid
 from pincite.core.domain.settings import Settings
+from pincite.core.domain.turns import Turn
 from pincite.core.services import grids, turns
 from pincite.core.services.bootstrap import Pincite, open_pincite
-from pincite.core.services.grids import new_column, template_of, templates
+from pincite.core.services.grids import asked_of, new_column, template_of, templates
+from tests.model_servers import Script, fake_openai_server
 from tests.support.pdfs import prose
 
 SECONDS = 300
@@ -274,3 +278,57 @@ def test_the_command_fills_a_grid_and_writes_it(tmp_path: Path, capsys: pytest.C
     assert main(["grid", str(own), "--csv", str(out), *data]) != 0
     assert "already exists" in capsys.readouterr().err
     assert main(["grid", "Nothing", *data]) != 0
+
+
+@pytest.fixture
+def unsure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Quoting leaves every cell unclear."""
+
+    def left_open(column: Column, document: Document, turn: Turn, pages_read: int) -> Cell:
+        return Cell(document.id, column.id, CellState.UNCLEAR, detail=MAY_ANSWER, pages_read=pages_read)
+
+    monkeypatch.setattr(grids, "cell_of", left_open)
+
+
+@pytest.mark.usefixtures("unsure")
+def test_a_model_reads_what_quoting_leaves_unclear(settings: Settings) -> None:
+    values = [{"question": 1, "value": "3 May 2024", "quotation": "Services are rendered from 3 May 2024 onwards."}]
+    with fake_openai_server(Script(reply=json.dumps({"values": values}))) as script:
+        with_model = settings.model_copy(update={"engine": "openai:m", "openai_address": script.address})
+        with closing(open_pincite(with_model)) as pincite:
+            text = "Services are rendered from 3 May 2024 onwards. The engagement lasts five years."
+            document = pincite.ingest.add(prose([text]), "engagement.pdf").document
+            pincite.ingest.wait()
+            begins = Column("begins", "Begins", "When does the contract begin?", ColumnKind.DATE)
+            cell = pincite.grids.wait(pincite.grids.create("G", [begins], [document.id]).id, SECONDS).cell(
+                document.id, "begins"
+            )
+            assert (cell.state, cell.value) == (CellState.FOUND, "2024-05-03")
+            [place] = cell.citations
+            assert pincite.library.page_text(*place.page)[place.start : place.end] == place.quotation
+            assert script.seen, "the model was asked"
+
+
+@pytest.mark.usefixtures("unsure")
+def test_a_model_that_cannot_be_reached_leaves_cells_unclear(settings: Settings) -> None:
+    gone = settings.model_copy(update={"engine": "openai:m", "openai_address": "http://127.0.0.1:9/v1"})
+    with closing(open_pincite(gone)) as pincite:
+        document = pincite.ingest.add(prose(["Services are rendered from 3 May 2024 onwards."]), "e.pdf").document
+        pincite.ingest.wait()
+        begins = Column("begins", "Begins", "When does the contract begin?", ColumnKind.DATE)
+        filled = pincite.grids.wait(pincite.grids.create("G", [begins], [document.id]).id, SECONDS)
+        assert filled.cell(document.id, "begins").state is CellState.UNCLEAR
+
+
+def test_a_question_of_the_chat_becomes_a_grid(pincite: Pincite) -> None:
+    session = pincite.sessions.create()
+    turn_id = pincite.runner.ask(session.id, "What is the rent in each lease?")
+    turn = pincite.runner.wait(turn_id, SECONDS).turn
+    assert set(asked_of(turn)) == {document.id for document in pincite.library.list()}
+    grid = pincite.grids.create_from(turn)
+    filled = pincite.grids.wait(grid.id, SECONDS)
+    [column] = grid.columns
+    values = {name: filled.cell(pincite.library.find(name).id, column.id).value for name in LEASES}
+    assert "2,750" in values["kettle.pdf"] and "1,150" in values["pell.pdf"]
+    alone = pincite.runner.wait(pincite.runner.ask(session.id, "What does the tenant pay for?"), SECONDS).turn
+    assert asked_of(alone) == ()

@@ -72,7 +72,8 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         named = kind_meant(plan.standalone_question, scope)
     plan = replace(plan, document_ids=mentioned or named)
     each = called and not named and asks_of_each(plan.standalone_question)
-    targets = tuple(one.id for one in scope) if each else mentioned
+    by_title = sorted(scope, key=lambda one: one.name.casefold())
+    targets = tuple(one.id for one in by_title) if each else mentioned
     if not state.everywhere:
         plan = in_documents(
             plan, documents if mentioned else scope, targets=targets, surely=attempt > 0, leaning=leaning_of
