@@ -16,7 +16,7 @@ from typing import Any
 
 from pincite.core.domain.documents import Document
 from pincite.core.domain.grids import Cell, CellState, Column, ColumnKind
-from pincite.core.domain.settings import Settings
+from pincite.core.domain.settings import Settings, load_settings
 from pincite.core.services.bootstrap import Pincite, open_pincite
 from tests.support.pdfs import prose
 
@@ -134,6 +134,7 @@ class Contract:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--contracts", type=int, default=200, help="how many contracts (default 200)")
+    parser.add_argument("--engine", default="quoting", help="what reads unclear cells: quoting, ollama, openai:MODEL")
 
 
 def written(number: int) -> Contract:
@@ -162,7 +163,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     contracts = [written(number) for number in range(options.contracts)]
     with (
         tempfile.TemporaryDirectory() as work,
-        closing(open_pincite(Settings(data_dir=Path(work), engine="quoting", ocr=False))) as app,
+        closing(open_pincite(_settings(Path(work), options.engine))) as app,
     ):
         added = [app.ingest.add(prose([one.text]), f"contract-{number}.pdf") for number, one in enumerate(contracts)]
         app.ingest.wait()
@@ -175,8 +176,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         located = sum(_is_located(app, cell) for cell in filled)
     judged = list(_judged(contracts, documents, cells))
     kept = [one for one in judged if one[0].family in KEPT]
+    read = [case for case in judged if case[2].state is CellState.FOUND and case[2].confidence is None]
     return {
         "contracts": len(contracts),
+        "found_by_a_model": len(read),
+        "of_them_right": sum(_is_right(*case) for case in read),
         "cells": len(judged),
         "seconds_for_200_cells": round(seconds * 200 / len(judged), 1),
         "located": round(located / max(len(filled), 1), 4),
@@ -186,6 +190,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             one.id: _measures([case for case in kept if case[1].id == one.id]) for one in COLUMNS
         },
     }
+
+
+def _settings(folder: Path, engine: str) -> Settings:
+    return load_settings(folder).model_copy(update={"engine": engine, "ocr": False})
 
 
 Case = tuple[Contract, Column, Cell]

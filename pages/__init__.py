@@ -20,12 +20,18 @@ class PageEntry:
         return f"pages/{self.module}.py"
 
 
+def _to_review(app: Pincite) -> int:
+    return app.turns.count_flagged() + app.grids.count_to_review()
+
+
 PAGES = (
     PageEntry("chat", "Chat", "forum"),
     PageEntry("documents", "Documents", "description"),
     PageEntry("grid", "Grid", "grid_on"),
     PageEntry("compare", "Compare", "difference"),
     PageEntry("traces", "Traces", "account_tree"),
-    PageEntry("review", "Review", "rate_review", waiting=lambda app: app.turns.count_flagged()),
+    PageEntry(
+        "review", "Review", "rate_review", waiting=lambda app: app.turns.count_flagged() + app.grids.count_to_review()
+    ),
     PageEntry("settings", "Settings", "settings"),
 )

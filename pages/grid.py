@@ -17,6 +17,7 @@ from pincite.pages.components.cells import (
     OPEN,
     SIGNS,
     STATE_COLOURS,
+    TABLE,
     as_columns,
     as_rows,
     choose_cell,
@@ -31,7 +32,6 @@ from pincite.pages.components.sessions import begin_with
 from pincite.pages.components.words import count, escape
 
 SLOT = "grid_page"
-TABLE = "grid_cells"
 TO_CHECK = (CellState.UNCLEAR, CellState.NEEDS_REVIEW, CellState.FAILED)
 OWN_COLUMNS = "My own columns"
 EVERYTHING = "All documents"

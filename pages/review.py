@@ -7,10 +7,12 @@ import streamlit as st
 
 from pincite.core.domain.answers import ClaimStatus
 from pincite.core.domain.errors import PinciteError
+from pincite.core.domain.grids import Cell, Grid
 from pincite.core.domain.turns import ReviewDecision, ReviewDraft, ReviewedLine, Turn, TurnFilter, TurnLine, TurnStatus
 from pincite.core.services.bootstrap import Pincite
 from pincite.pages.components import controls, deciding
 from pincite.pages.components.answer import answer_markdown, claim_line, draw_evaluation
+from pincite.pages.components.cells import open_grid
 from pincite.pages.components.controls import button, icon_button, offer_more, quiet, row, shown_of
 from pincite.pages.components.facade import errors_shown, safely, show
 from pincite.pages.components.layout import BAR, CASE, LAST_DECISION
@@ -45,11 +47,32 @@ DECIDED_ICONS = {
 def draw(app: Pincite) -> None:
     st.header("Review", anchor=False)
     flagged, decided = app.turns.count_flagged(), app.reviews.count_decided()
-    waiting, done = st.tabs([f"Waiting ({flagged})", f"Decided ({decided})"])
+    values = app.grids.to_review()
+    names = [f"Waiting ({flagged})", *([f"Grid values ({len(values)})"] if values else []), f"Decided ({decided})"]
+    waiting, *of_grids, done = st.tabs(names)
     with waiting:
         draw_waiting(app, flagged)
+    for tab in of_grids:
+        with tab:
+            draw_values(app, values)
     with done:
         draw_decided(app, decided)
+
+
+def draw_values(app: Pincite, values: Sequence[tuple[Grid, Cell]]) -> None:
+    """The values of grids that a person has to look at; a press opens the grid at the value."""
+    names = {document.id: document.name for document in app.library.list()}
+    for grid, cell in values[: shown_of("values", LINES_A_PAGE)]:
+        column = grid.column(cell.column_id)
+        where = " · ".join([grid.name, column.name if column else "", names.get(cell.document_id, "")])
+        with row(vertical_alignment="center"):
+            st.markdown(f"**{escape(shorten(cell.value or 'No value', 120))}**  \n{escape(where)}", width="stretch")
+            if cell.detail:
+                st.caption(escape(cell.detail), width=300)
+            if quiet("Open", "grid_on", key=f"value_{grid.id}_{'_'.join(cell.key)}"):
+                open_grid(grid, cell.key)
+    if (more := len(values) - shown_of("values", LINES_A_PAGE)) > 0:
+        offer_more(f"Show more ({more:,} waiting)", "values", LINES_A_PAGE)
 
 
 def draw_last_decision(app: Pincite) -> None:

@@ -48,6 +48,7 @@ logger = logging.getLogger(__name__)
 Key: TypeAlias = tuple[str, str]
 """A cell's document and column."""
 GridList: TypeAlias = list[Grid]
+ReviewList: TypeAlias = list[tuple[Grid, Cell]]
 WAIT_SECONDS, POLL_SECONDS = 0.5, 0.1
 MAX_COLUMN_NAME = 60
 _KINDS = {Kind.DATE: ColumnKind.DATE, Kind.COUNT: ColumnKind.NUMBER, Kind.YES_OR_NO: ColumnKind.YES_NO,
@@ -178,6 +179,14 @@ class Grids:
     def send_to_review(self, grid_id: str, key: Key, why: str = "") -> None:
         """Mark a value as one that a person has to look at."""
         self._store.flag(grid_id, key, why)
+
+    def to_review(self) -> ReviewList:
+        """Return the values that a person has to look at, of all grids."""
+        grids = {one.id: one for one in self.list()}
+        return [(grids[grid_id], cell) for grid_id, cell in self._store.in_review() if grid_id in grids]
+
+    def count_to_review(self) -> int:
+        return self._store.count_in_review()
 
     # ------------------------------------------------------------ in the background
 

@@ -158,6 +158,19 @@ class GridStore:
                 (CellState.NEEDS_REVIEW, storable(why), grid_id, *key),
             )
 
+    def in_review(self) -> list[tuple[str, Cell]]:
+        """Return the cells that a person has to look at, each with the id of its grid, the newest grid first."""
+        rows = self._database.connection.execute(
+            "SELECT cell.* FROM grid_cells AS cell JOIN grids ON grids.id = cell.grid_id WHERE cell.state = ? "
+            "ORDER BY grids.created_at DESC, cell.rowid",
+            (CellState.NEEDS_REVIEW,),
+        )
+        return [(row["grid_id"], _cell(row, stale=False)) for row in rows]
+
+    def count_in_review(self) -> int:
+        counted = "SELECT count(*) FROM grid_cells WHERE state = ?"
+        return int(self._database.connection.execute(counted, (CellState.NEEDS_REVIEW,)).fetchone()[0])
+
     def waiting(self, grid_id: str) -> list[tuple[str, str]]:
         """Return the cells that are still to be asked, row by row."""
         rows = self._database.connection.execute(

@@ -36,12 +36,15 @@ _GROUNDS = {
 }
 
 
-OPEN = "open_grid"
+OPEN, TABLE = "open_grid", "grid_cells"
 
 
-def open_grid(grid_id: str) -> None:
-    """Go to the page Grid with this one."""
-    st.session_state[OPEN] = grid_id
+def open_grid(grid: Grid, key: tuple[str, str] | None = None) -> None:
+    """Go to the page Grid with this one, and with one of its cells."""
+    st.session_state[OPEN] = grid.id
+    st.session_state.pop(TABLE, None)
+    if key and key[0] in grid.document_ids:
+        choose_cell(TABLE, grid, key)
     st.switch_page("pages/grid.py")
 
 

@@ -314,7 +314,7 @@ def _draw_ways_on(app: Pincite, turn: Turn) -> None:
         if each and button(f"Ask {count(len(each), 'document')} in a grid", "grid_on", key=f"grid_{turn.id}",
                            help="A value for each document, to check, correct and export"):  # fmt: skip
             with errors_shown():
-                open_grid(app.grids.create_from(turn).id)
+                open_grid(app.grids.create_from(turn))
         if NO_DOCUMENT in turn.notices:
             button("Search the documents", "search", partial(again, mode=Mode.DOCUMENTS), key=f"documents_{turn.id}")
         if turn.intent is Intent.ABOUT:

@@ -8,8 +8,11 @@ import pytest
 
 from pincite.core.domain.codec import readable
 from pincite.core.domain.documents import Document
+from pincite.core.domain.grids import ColumnKind
 from pincite.core.domain.turns import ReviewDecision, Turn, TurnStatus
 from pincite.core.services.bootstrap import Pincite
+from pincite.core.services.grids import new_column
+from pincite.pages import PAGES
 from tests.graph.world import ScriptedModel
 from tests.pages.conftest import SECONDS, WRONG, Ask, Screen
 
@@ -255,3 +258,16 @@ def test_a_hint_asks_the_question_again(app: Pincite, flagged: Turn, speak: Spea
     app.runner.wait(new.id, SECONDS)
     assert "clause 6.1" in model.requests[0].hint
     screen.assert_sound()
+
+
+def test_a_value_of_a_grid_that_needs_review_waits_beside_the_answers(app: Pincite, contract: Document) -> None:
+    column = new_column("Begins", "When does the Agreement begin?", ColumnKind.DATE)
+    grid = app.grids.create("Contracts", [column], [contract.id])
+    app.grids.wait(grid.id, SECONDS)
+    app.grids.send_to_review(grid.id, (contract.id, column.id), "Which of the two dates?")
+    screen = Screen("review")
+    assert "Contracts · Begins · service-contract.pdf" in screen.words() and "Which of the two dates?" in screen.words()
+    assert PAGES[5].waiting(app) == 1
+    screen.assert_sound()
+    app.grids.approve(grid.id, app.grids.filled(grid.id).cell(contract.id, column.id))
+    assert "Which of the two dates?" not in Screen("review").words() and app.grids.to_review() == []
