@@ -161,10 +161,7 @@ def written(number: int) -> Contract:
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     contracts = [written(number) for number in range(options.contracts)]
-    with (
-        tempfile.TemporaryDirectory() as work,
-        closing(open_pincite(_settings(Path(work), options.engine))) as app,
-    ):
+    with tempfile.TemporaryDirectory() as work, closing(open_pincite(_settings(Path(work), options.engine))) as app:
         added = [app.ingest.add(prose([one.text]), f"contract-{number}.pdf") for number, one in enumerate(contracts)]
         app.ingest.wait()
         documents = [outcome.document for outcome in added]

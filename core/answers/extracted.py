@@ -1,7 +1,8 @@
 """Values that a language model reads for cells that quoting leaves unclear: one structured call for several columns.
 
 The model gives a value and copies the words that state it. Code looks for these words in the passages, and for the
-value in these words; what is not found there stays unclear.
+value in these words. A cell is found if the words that quoting thinks likeliest have this value too; otherwise the value
+is proposed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,7 @@ from pincite.core.text.quotations import locate
 
 MAX_COLUMNS = 8
 """In one call."""
+ALONE = "{} gives this value, and it is in these words; quoting thinks other words likelier."
 NOT_IN_WORDS = "{} gives this value; the words that it names do not contain it."
 _TYPED = (ColumnKind.DATE, ColumnKind.AMOUNT, ColumnKind.NUMBER)
 _FORMS = {
@@ -112,11 +114,18 @@ def _cell(unclear: Unclear, given: Mapping[str, Any], evidence: Sequence[Evidenc
         return replace(read, value=value if value in column.choices else "", detail=CHOOSE)
     if column.kind in _TYPED:
         typed = values_in(column.kind, value)
-        if len(typed) == 1 and typed[0] in values_in(column.kind, citations[0].quotation):
-            return replace(read, state=CellState.FOUND, value=typed[0], detail="")
-    elif all(locate(entry, citations[0].quotation) for entry in _entries(column, value)):
+        value = typed[0] if len(typed) == 1 else value
+        stated = value in values_in(column.kind, citations[0].quotation)
+    else:
+        stated = all(locate(entry, citations[0].quotation) for entry in _entries(column, value))
+    if stated and _agree(value, cell.value):
         return replace(read, state=CellState.FOUND, value=value, detail="")
-    return replace(read, value=value, detail=NOT_IN_WORDS.format(model))
+    return replace(read, value=value, detail=(ALONE if stated else NOT_IN_WORDS).format(model))
+
+
+def _agree(value: str, quoted: str) -> bool:
+    """Return whether the words that quoting thinks likeliest hold the value, or the value holds them."""
+    return bool(quoted) and (bool(locate(value, quoted)) or bool(locate(quoted, value)))
 
 
 def _entries(column: Column, value: str) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pincite.core.answers.extracted import NOT_IN_WORDS, Unclear, extracted
+from pincite.core.answers.extracted import ALONE, NOT_IN_WORDS, Unclear, extracted
 from pincite.core.answers.typed import CHOOSE, DECIDE, MAY_ANSWER, MAY_BE_STATED
 from pincite.core.domain.grids import Cell, CellState, Column, ColumnKind
 from tests.answers.test_skills import evidence
@@ -28,9 +28,12 @@ class Replying(ScriptedModel):
         return self.reply
 
 
-def unclear(kind: ColumnKind, question: str = "When does it begin?", detail: str = MAY_ANSWER, **more: Any) -> Unclear:
+def unclear(
+    kind: ColumnKind, question: str = "When does it begin?", detail: str = MAY_ANSWER, quoted: str = "", **more: Any
+) -> Unclear:
     column = Column("c", "C", question, kind, **more)
-    return Unclear(column, Cell("d", "c", CellState.UNCLEAR, detail=detail), tuple(evidence(TEXT)))
+    cell = Cell("d", "c", CellState.UNCLEAR, quoted, detail=detail)
+    return Unclear(column, cell, tuple(evidence(TEXT)))
 
 
 def read(kind: ColumnKind, value: str, quotation: str, **more: Any) -> Cell:
@@ -48,9 +51,13 @@ def read(kind: ColumnKind, value: str, quotation: str, **more: Any) -> Cell:
         (ColumnKind.LIST, "cats; dogs", "The tenant may keep cats; dogs are not allowed.", "cats; dogs"),
     ],
 )
-def test_a_value_in_the_words_of_a_passage_is_found(kind: ColumnKind, value: str, quotation: str, found: str) -> None:
-    cell = read(kind, value, quotation)
+def test_a_value_in_the_words_of_a_passage_is_found_where_quoting_agrees(
+    kind: ColumnKind, value: str, quotation: str, found: str
+) -> None:
+    cell = read(kind, value, quotation, quoted=found)
     assert (cell.state, cell.value, cell.detail) == (CellState.FOUND, found, "")
+    alone = read(kind, value, quotation, quoted="7")
+    assert (alone.state, alone.value, alone.detail) == (CellState.UNCLEAR, found, ALONE.format("scripted"))
     [place] = cell.citations
     assert TEXT[place.start : place.end] == place.quotation and cell.confidence is None
 

@@ -47,10 +47,11 @@ def test_what_changed_is_opened_from_the_newer_version_and_gone_through(
     expect(page.get_by_role("heading", name="lease-v2.pdf")).to_be_visible()
     what_changed.click()
     expect(page.get_by_text("May matter (2)")).to_be_visible()
-    expect(page.get_by_text("EUR 2,950").first).to_be_visible()
+    words = page.get_by_test_id("stMarkdown")
+    expect(words.get_by_text("EUR 2,950")).to_be_visible()
     expect(page.get_by_role("img", name="Page 1 of lease-v2.pdf")).to_be_visible()
     page.get_by_role("button", name="Next Shortcut N").click()
-    expect(page.get_by_text("meaning", exact=False).first).to_be_visible()
+    expect(words.filter(has_text="Changed · meaning")).to_be_visible()
     expect(page.get_by_role("img", name="Page 1 of lease-v1.pdf")).to_be_visible()
     page.get_by_role("button", name="Export").click()
     with page.expect_download() as download:

@@ -285,7 +285,7 @@ def unsure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Quoting leaves every cell unclear."""
 
     def left_open(column: Column, document: Document, turn: Turn, pages_read: int) -> Cell:
-        return Cell(document.id, column.id, CellState.UNCLEAR, detail=MAY_ANSWER, pages_read=pages_read)
+        return Cell(document.id, column.id, CellState.UNCLEAR, "2024-05-03", detail=MAY_ANSWER, pages_read=pages_read)
 
     monkeypatch.setattr(grids, "cell_of", left_open)
 
