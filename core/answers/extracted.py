@@ -1,8 +1,8 @@
 """Values that a language model reads for cells that quoting leaves unclear: one structured call for several columns.
 
 The model gives a value and copies the words that state it. Code looks for these words in the passages, and for the
-value in these words. A cell is found if the words that quoting thinks likeliest have this value too; otherwise the value
-is proposed.
+value in these words. A cell is found if the words that quoting thinks likeliest have this value too; otherwise the
+value is proposed.
 """
 
 from collections.abc import Mapping, Sequence

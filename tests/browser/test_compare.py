@@ -55,6 +55,6 @@ def test_what_changed_is_opened_from_the_newer_version_and_gone_through(
     expect(page.get_by_role("img", name="Page 1 of lease-v1.pdf")).to_be_visible()
     page.get_by_role("button", name="Export").click()
     with page.expect_download() as download:
-        page.get_by_role("button", name="CSV").click()
+        page.get_by_test_id("stPopoverBody").get_by_role("button", name="CSV").click()
     download.value.save_as(tmp_path / "changes.csv")
     assert "EUR 2,950" in (tmp_path / "changes.csv").read_text(encoding="utf-8-sig")
