@@ -8,7 +8,7 @@ import click
 from pincite.commands.documents import collection_named, collection_option
 from pincite.commands.frame import ANSWERED, Command, complain, opened, plural, tell, working_settings
 
-TEMPLATE_ENDING = ".toml"
+TEMPLATE_ENDING, BINDER = ".toml", ".pdf"
 
 
 @click.command(cls=Command)
@@ -18,8 +18,15 @@ TEMPLATE_ENDING = ".toml"
 @click.option("--xlsx", type=click.Path(path_type=Path), metavar="FILE",
               help="Write the values, and a sheet with quotations and pages.")  # fmt: skip
 @click.option("--json", type=click.Path(path_type=Path), metavar="FILE", help="Write everything.")
+@click.option("--pdf", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write a sealed binder with the cited pages, which `pincite verify` proves.")  # fmt: skip
 def grid(
-    template: str | None, collection_name: str | None, csv: Path | None, xlsx: Path | None, json: Path | None
+    template: str | None,
+    collection_name: str | None,
+    csv: Path | None,
+    xlsx: Path | None,
+    json: Path | None,
+    pdf: Path | None,
 ) -> int:
     """Ask every document the questions of a template, such as "Lease".
 
@@ -40,7 +47,8 @@ def grid(
         if not found:
             return complain(f"There is no template called {template!r}. `pincite grid` lists them.")
         chosen = found[0]
-    targets = {ending: path for ending, path in ((".csv", csv), (".xlsx", xlsx), (".json", json)) if path}
+    every = ((".csv", csv), (".xlsx", xlsx), (".json", json), (BINDER, pdf))
+    targets = {ending: path for ending, path in every if path}
     if there := next((path for path in targets.values() if path.exists()), None):
         return complain(f"{there} already exists; it was not changed.")
     with opened(working_settings()) as pincite:
@@ -52,7 +60,8 @@ def grid(
         made = pincite.grids.create(name, chosen.columns, ids, collection_id=collection.id if collection else "")
         filled = pincite.grids.wait(made.id)
         for ending, path in targets.items():
-            path.write_bytes(pincite.grids.export(made.id, ending))
+            of_grid = ending == BINDER
+            path.write_bytes(pincite.exports.of_grid(filled) if of_grid else pincite.grids.export(made.id, ending))
     states = Counter(in_words(cell.state) for cell in filled.cells.values())
     told = ", ".join(f"{number} {words}" for words, number in states.most_common())
     tell(f"{made.name}: {plural(len(ids), 'document')}, {plural(states.total(), 'cell')}: {told}.")

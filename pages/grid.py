@@ -127,6 +127,9 @@ def draw_tools(app: Pincite, filled: FilledGrid, documents: dict[str, Document])
             for ending, label in ((".xlsx", "Excel, with the quotations"), (".csv", "CSV"), (".json", "JSON")):
                 download(label, partial(app.grids.export, grid.id, ending), f"{grid.name}{ending}",
                          key=f"export_{ending}")  # fmt: skip
+            download("Evidence binder (PDF)", lambda: app.exports.of_grid(app.grids.filled(grid.id)),
+                     f"{grid.name}.pdf", key="export_pdf",
+                     help="The values with the pages that they cite, as a sealed PDF")  # fmt: skip
         if danger("Delete", "grid"):
             words = f"**{escape(grid.name)}** and its values will be deleted. Documents stay."
             confirm_deletion("Delete this grid?", words, app.grids.delete, grid.id)

@@ -7,10 +7,12 @@ import math
 from collections.abc import Iterator, Mapping
 from datetime import date
 
+from pincite.core.domain.answers import PartKind
 from pincite.core.domain.codec import to_plain
 from pincite.core.domain.documents import Document
 from pincite.core.domain.grids import Cell, CellState, Column, ColumnKind, FilledGrid
 from pincite.core.domain.keys import in_words
+from pincite.core.export.manifest import Exhibits, ToldAnswer, ToldPart, pin_cite
 from pincite.core.text.plain import no_formula
 
 FIRST_YEAR = 1900
@@ -121,6 +123,33 @@ def _evidence(filled: FilledGrid, documents: Mapping[str, Document]) -> Iterator
                 str(cell.pages_read or ""),
                 " ".join(filter(None, [cell.detail, "The document or the question has changed since." * cell.stale])),
             )
+
+
+def as_answers(filled: FilledGrid, documents: Mapping[str, Document], exhibits: Exhibits) -> list[ToldAnswer]:
+    """Return the answered cells as answers of a binder, row by row; ``exhibits`` has each page that they cite."""
+    return [
+        ToldAnswer(
+            question=f"{document.name}: {column.question}",
+            asked_at=filled.grid.created_at,
+            engine="",
+            status=cell.state,
+            finding=_finding(cell),
+            parts=(ToldPart(shown_value(cell), PartKind.PROSE, tuple({one.number for one in cell.citations})),),
+            citations=tuple(pin_cite(place, exhibits[place.page]) for place in cell.citations),
+            confidence=cell.confidence,
+        )
+        for document, cells in _rows(filled, documents)
+        for column, cell in cells
+        if cell.state is not CellState.WAITING
+    ]
+
+
+def _finding(cell: Cell) -> str:
+    told = [f"{in_words(cell.state).capitalize()}{', by a person' if cell.by_person else ''}."]
+    told += [f"Probability that it is right: {cell.confidence:.0%}."] if cell.confidence is not None else []
+    told += [f"{cell.pages_read} pages read."] if cell.state is CellState.NOT_STATED and cell.pages_read else []
+    told += ["The document or the question has changed since."] if cell.stale else []
+    return " ".join(filter(None, [*told, cell.detail]))
 
 
 FORMS = {".csv": as_csv, ".xlsx": as_xlsx, ".json": as_json}

@@ -8,7 +8,7 @@ import base64
 import json
 import mimetypes
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -152,8 +152,12 @@ class Export(Protocol):
 
 def manifest_of(turns: Sequence[Turn], exhibits: Exhibits, style: str) -> Manifest:
     """Return the manifest; ``exhibits`` has each page that a citation names. Verdicts are about the exported answer."""
+    return manifest_with((_answer(turn, exhibits) for turn in turns), style)
+
+
+def manifest_with(answers: Iterable[ToldAnswer], style: str) -> Manifest:
     versions = {"pincite": __version__} | {name: version(name) for name in _RUNS_IT}
-    return Manifest(now(), versions, style, tuple(_answer(turn, exhibits) for turn in turns))
+    return Manifest(now(), versions, style, tuple(answers))
 
 
 def bound(manifest: Manifest, places: Mapping[PageKey, int]) -> Manifest:
@@ -175,7 +179,7 @@ def _answer(turn: Turn, exhibits: Exhibits) -> ToldAnswer:
         status=turn.status,
         finding=_finding(turn),
         parts=tuple(map(_part, turn.final_parts)),
-        citations=tuple(_pin_cite(place, exhibits[place.page]) for place in turn.final_citations),
+        citations=tuple(pin_cite(place, exhibits[place.page]) for place in turn.final_citations),
         claims=tuple(ToldClaim(said[one.start : one.end], one.status, one.reason) for one in claims),
         confidence=verdict.confidence if verdict and verdict.calibrated else None,
         review=ToldReview(review.decision, review.reviewer, review.decided_at, review.note) if review else None,
@@ -213,7 +217,7 @@ def csl_date(text: str) -> dict[str, Any]:
     return {"literal": text} if text else {}
 
 
-def _pin_cite(place: Citation, exhibit: Exhibit) -> PinCite:
+def pin_cite(place: Citation, exhibit: Exhibit) -> PinCite:
     text = exhibit.page.text if exhibit.page else ""
     return PinCite(
         number=place.number,

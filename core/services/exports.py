@@ -6,10 +6,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from pincite.core.domain.documents import Document, PageKey
-from pincite.core.domain.errors import DocumentError, PinciteError, TurnError
+from pincite.core.domain.errors import DocumentError, GridError, PinciteError, TurnError
+from pincite.core.domain.grids import FilledGrid
 from pincite.core.domain.plugins import Group, plugins
 from pincite.core.domain.turns import Turn, TurnFilter, TurnStatus
-from pincite.core.export.manifest import Exhibit, Export, manifest_of
+from pincite.core.export.grids import as_answers
+from pincite.core.export.manifest import Exhibit, Export, manifest_of, manifest_with
 from pincite.core.export.marks import marked_copy
 from pincite.core.export.styles import style_names
 from pincite.core.services.reviews import Verdicts
@@ -66,6 +68,17 @@ class Exports:
 
     def of_session(self, session_id: str, form: str = ExportForm.BINDER) -> bytes:
         return self.of(self._turns.conversation(session_id), form)
+
+    def of_grid(self, filled: FilledGrid) -> bytes:
+        """Return the values of a grid as a sealed binder, with the pages that they cite. Raises GridError."""
+        documents = {one.id: one for one in self._library.list()}
+        names = {place.page: place.document_name for cell in filled.cells.values() for place in cell.citations}
+        exhibits = {key: self._exhibit(key, name) for key, name in names.items()}
+        answers = as_answers(filled, documents, exhibits)
+        if not answers:
+            raise GridError("No cell of this grid has been answered yet.", hint="Wait until some are.")
+        manifest = manifest_with(answers, self._settings.current.citation_style)
+        return export_forms()[ExportForm.BINDER].write(manifest, exhibits)
 
     def marked(self, document: Document) -> bytes:
         """Return the document's PDF with everything marked that a finished answer cites of it. Raises DocumentError."""

@@ -11,14 +11,19 @@ from typing import Any
 
 import openpyxl
 import pytest
+from pypdf import PdfReader
 
 from pincite.cli import main
 from pincite.core.answers.typed import MAY_ANSWER
+from pincite.core.documents.reader import ProcessReader
 from pincite.core.domain.documents import Document
 from pincite.core.domain.errors import GridError
 from pincite.core.domain.grids import MAX_COLUMNS, Cell, CellState, Column, ColumnKind, FilledGrid, Grid
 from pincite.core.domain.settings import Settings
 from pincite.core.domain.turns import Turn
+from pincite.core.export.binder import MANIFEST
+from pincite.core.export.manifest import from_manifest
+from pincite.core.export.proof import prove
 from pincite.core.services import grids, turns
 from pincite.core.services.bootstrap import Pincite, open_pincite
 from pincite.core.services.grids import asked_of, new_column, template_of, templates
@@ -318,6 +323,23 @@ def test_a_model_that_cannot_be_reached_leaves_cells_unclear(settings: Settings)
         begins = Column("begins", "Begins", "When does the contract begin?", ColumnKind.DATE)
         filled = pincite.grids.wait(pincite.grids.create("G", [begins], [document.id]).id, SECONDS)
         assert filled.cell(document.id, "begins").state is CellState.UNCLEAR
+
+
+def test_the_binder_of_a_grid_is_proved_against_its_sources(pincite: Pincite, tmp_path: Path) -> None:
+    ids = [one.id for one in pincite.library.list()]
+    grid = pincite.grids.create("Leases", COLUMNS, ids)
+    filled = pincite.grids.wait(grid.id, SECONDS)
+    binder = tmp_path / "leases.pdf"
+    binder.write_bytes(pincite.exports.of_grid(filled))
+    sources = [pincite.library.file_path(one) for one in ids]
+    with closing(ProcessReader(Settings(data_dir=tmp_path))) as reader:
+        outcomes = list(prove(binder, sources, reader))
+    assert all(one.holds for one in outcomes), [one.sentence for one in outcomes if not one.holds]
+    told = from_manifest(PdfReader(binder).attachments[MANIFEST][0])
+    assert {one.parts[0].text for one in told.answers} >= {"2026-03-15", "2750 EUR"}
+    empty = pincite.grids.create("Empty", (), ids)
+    with pytest.raises(GridError, match="No cell"):
+        pincite.exports.of_grid(pincite.grids.filled(empty.id))
 
 
 def test_a_question_of_the_chat_becomes_a_grid(pincite: Pincite) -> None:
