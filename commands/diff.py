@@ -94,8 +94,9 @@ def _summary(comparison: "Comparison") -> str:
     matter = sum(one.matters for one in comparison.differences)
     rest = len(comparison.differences) - matter
     told = [f"{plural(matter, 'change')} that may matter" if matter else "Nothing that may matter has changed"]
-    told += [f"{rest} only moved or reworded"] if rest else []
-    told += [f"{plural(comparison.renumbered, 'clause')} renumbered"] if comparison.renumbered else []
+    told += [f"{rest} only moved or reworded (--all lists them)"] if rest else []
+    renumbered = plural(comparison.renumbered, "numbered paragraph")
+    told += [f"{renumbered} only got another number"] if comparison.renumbered else []
     return f"{'; '.join(told)}. {comparison.compared[0]} and {comparison.compared[1]} sentences compared."
 
 

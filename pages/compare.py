@@ -1,23 +1,26 @@
 # Two versions of a document: what changed between them, with both pages side by side.
 
+import io
 from collections.abc import Mapping, Sequence
 from functools import partial
 
 import streamlit as st
+from PIL import Image
 
 from pincite.core.domain.answers import Citation
-from pincite.core.domain.documents import Document
+from pincite.core.domain.documents import Box, Document
 from pincite.core.domain.versions import Comparison, Difference, DifferenceKind, Extract, Side, pages_in_words
 from pincite.core.services.bootstrap import Pincite
-from pincite.pages.components.controls import button, download, icon_button, quiet, row
+from pincite.pages.components.controls import download, icon_button, quiet, row
 from pincite.pages.components.facade import errors_shown, show
 from pincite.pages.components.page_view import ShownPage, draw_pager, page_picture, show_page, shown_page
 from pincite.pages.components.versions import NEWER, OLDER, chosen_versions, keep_choice, swap
-from pincite.pages.components.words import count, escape
+from pincite.pages.components.words import count, escape, escape_lines
 
-TABLE, SLOTS, DRAWN = "differences", ("older_page", "newer_page"), "difference_drawn"
+AT, SLOTS, DRAWN = "difference_at", ("older_page", "newer_page"), "difference_drawn"
 MATTER, MOVED, REWORDED, ALL = "May matter", "Moved", "Reworded", "All"
-PICTURE_WIDTH = 1100
+PICTURE_WIDTH, PART = 1100, 0.36  # pixels of a page, and the part of its height that is shown
+ROWS = 5  # of the list at once
 CHARACTERS_BEFORE = 24  # of a sentence in the list, in front of the first words that differ
 
 
@@ -40,12 +43,12 @@ def draw(app: Pincite) -> None:
 
 def choose_versions(documents: Mapping[str, Document]) -> None:
     keep_choice(documents)
-    with row(vertical_alignment="bottom"):
-        for key, label in ((OLDER, "Older version"), (NEWER, "Newer version")):
-            st.selectbox(label, list(documents), index=None, format_func=lambda one: documents[one].name, key=key,
-                         width=340, placeholder="Choose a document", on_change=forget)  # fmt: skip
-            if key == OLDER:
-                icon_button("Swap the versions", "swap_horiz", swap_and_forget, key="swap_versions")
+    left, middle, right = st.columns([12, 1, 12], vertical_alignment="bottom", gap="small")
+    for column, key, label in ((left, OLDER, "Older version"), (right, NEWER, "Newer version")):
+        column.selectbox(label, list(documents), index=None, format_func=lambda one: documents[one].name, key=key,
+                         placeholder="Choose a document", on_change=forget)  # fmt: skip
+    with middle:
+        icon_button("Swap the versions", "swap_horiz", swap_and_forget, key="swap_versions")
 
 
 def swap_and_forget() -> None:
@@ -54,7 +57,7 @@ def swap_and_forget() -> None:
 
 
 def forget() -> None:
-    for key in (TABLE, DRAWN, *SLOTS):
+    for key in (AT, DRAWN, *SLOTS):
         st.session_state.pop(key, None)
 
 
@@ -72,22 +75,26 @@ def draw_comparison(app: Pincite, comparison: Comparison, older: Document, newer
             format_func=lambda name: f"{name} ({len(groups[name])})", on_change=forget,
         )  # fmt: skip
         shown = groups[group or MATTER]
+        place = min(st.session_state.get(AT, 0), max(len(shown) - 1, 0))
+        for label, icon, key, step in (("Previous", "arrow_back", "P", -1), ("Next", "arrow_forward", "N", 1)):
+            quiet(label, icon, go_to, place + step, key=f"difference_{key}", shortcut=key,
+                  disabled=not 0 <= place + step < len(shown))  # fmt: skip
         if shown:
-            quiet("Next", "arrow_forward", go_to_next, shown, key="next_difference", shortcut="N", help="Next (N)")
+            st.caption(f"{place + 1} of {len(shown)}", width="content")
         st.space("stretch")
+        whole = st.toggle("Whole pages", key="whole_pages")
         with st.popover("Export", icon=":material/download:", type="tertiary"):
             for ending, label in ((".csv", "CSV"), (".json", "JSON")):
                 download(label, partial(app.versions.export, comparison, ending),
                          f"{older.name} - {newer.name}{ending}", key=f"export_{ending}")  # fmt: skip
+    if shown:
+        draw_list(shown, place)
+        draw_difference(app, shown[place], older, newer, whole=whole)
     st.caption(summary(comparison))
-    if not shown:
-        return
-    if chosen_place(shown) is None:
-        choose(0)
-    draw_list(shown)
-    place = chosen_place(shown)
-    if place is not None:
-        draw_difference(app, shown[place], older, newer, place)
+
+
+def go_to(place: int) -> None:
+    st.session_state[AT] = place
 
 
 def grouped(comparison: Comparison) -> dict[str, list[Difference]]:
@@ -102,11 +109,14 @@ def grouped(comparison: Comparison) -> dict[str, list[Difference]]:
 
 def summary(comparison: Comparison) -> str:
     told = [f"{comparison.compared[0]:,} and {comparison.compared[1]:,} sentences, headings and table rows compared"]
-    told += [f"{count(comparison.renumbered, 'clause')} only renumbered"] if comparison.renumbered else []
+    renumbered = count(comparison.renumbered, "numbered paragraph")
+    told += [f"{renumbered} only got another number"] if comparison.renumbered else []
     return f"{'. '.join(told)}. Line and page breaks, numbering, capitals and punctuation are no changes."
 
 
-def draw_list(shown: Sequence[Difference]) -> None:
+def draw_list(shown: Sequence[Difference], place: int) -> None:
+    """A few of the differences, with the one at hand among them; a press goes to another."""
+    first = place // ROWS * ROWS
     rows = [
         {
             "Change": one.title.capitalize(),
@@ -116,17 +126,24 @@ def draw_list(shown: Sequence[Difference]) -> None:
             "Page": " → ".join(pages_in_words(side.extracts) for side in (one.old, one.new) if side),
             "Heading": one.heading,
         }
-        for one in shown
+        for one in shown[first : first + ROWS]
     ]
+    key = f"differences_{first}"
+    st.session_state[key] = {"selection": {"rows": [place - first], "columns": [], "cells": []}}
     st.dataframe(
-        rows, hide_index=True, key=TABLE, on_select="rerun", selection_mode="single-row",
-        height="content" if len(rows) <= 6 else 262,
+        rows, hide_index=True, key=key, on_select=partial(go_to_row, key, first), selection_mode="single-row",
+        height="content",
         column_config={
-            "Change": st.column_config.TextColumn(width=90), "About": st.column_config.TextColumn(width=100),
-            "Older": st.column_config.TextColumn(width=290), "Newer": st.column_config.TextColumn(width=290),
-            "Page": st.column_config.TextColumn(width=70),
+            "Change": st.column_config.TextColumn(width=80), "About": st.column_config.TextColumn(width=110),
+            "Older": st.column_config.TextColumn(width=250), "Newer": st.column_config.TextColumn(width=250),
+            "Page": st.column_config.TextColumn(width=60),
         },
     )  # fmt: skip
+
+
+def go_to_row(key: str, first: int) -> None:
+    if rows := (st.session_state.get(key) or {}).get("selection", {}).get("rows", []):
+        go_to(first + rows[0])
 
 
 def excerpt(side: Side | None) -> str:
@@ -138,45 +155,50 @@ def excerpt(side: Side | None) -> str:
     return "…" * (start > 0) + side.text[start:]
 
 
-def chosen_place(shown: Sequence[Difference]) -> int | None:
-    rows = (st.session_state.get(TABLE) or {}).get("selection", {}).get("rows", [])
-    return rows[0] if rows and rows[0] < len(shown) else None
-
-
-def go_to_next(shown: Sequence[Difference]) -> None:
-    place = chosen_place(shown)
-    choose(0 if place is None else (place + 1) % len(shown))
-
-
-def choose(place: int) -> None:
-    st.session_state[TABLE] = {"selection": {"rows": [place], "columns": [], "cells": []}}
-
-
-def draw_difference(app: Pincite, one: Difference, older: Document, newer: Document, place: int) -> None:
+def draw_difference(app: Pincite, one: Difference, older: Document, newer: Document, *, whole: bool) -> None:
     """The words of both versions, and below them their pages."""
-    if st.session_state.get(DRAWN) != (place, one):
-        st.session_state[DRAWN] = (place, one)
-        for slot, document, side in zip(SLOTS, (older, newer), (one.old, one.new), strict=True):
+    colours = ("blue", "blue") if one.kind is DifferenceKind.MOVED else ("red", "green")
+    sides = tuple(zip(SLOTS, (older, newer), (one.old, one.new), colours, strict=True))
+    if st.session_state.get(DRAWN) != one:
+        st.session_state[DRAWN] = one
+        for slot, document, side, _ in sides:
             marks = side.marks if side else ()
             first = marks[0] if marks else one.near
             show_page(slot, ShownPage(document.id, first.page_index if first else 0, citations(document, marks, side)))
     st.markdown(" · ".join(filter(None, [f"**{one.title.capitalize()}**", one.about, escape(one.heading)])))
-    columns = st.columns(2, gap="medium")
-    for column, slot, document, side, colour in zip(
-        columns, SLOTS, (older, newer), (one.old, one.new), ("red", "green"), strict=True
-    ):
+    for column, (_, _, side, colour) in zip(st.columns(2, gap="medium"), sides, strict=True):
+        column.markdown(in_colour(side, colour) if side else "*Not in this version. Its place would be here:*")
+    for column, (slot, document, side, _) in zip(st.columns(2, gap="medium"), sides, strict=True):
         with column:
-            st.markdown(in_colour(side, colour) if side else "*Not in this version; it would be here.*")
-            shown = shown_page(slot)
-            if shown is None:
-                button("Show the page", "description", st.session_state.pop, DRAWN, key=f"show_{slot}")
-                continue
-            with row(gap="xsmall"):
-                st.markdown(f"**{escape(document.name)}**", wrap=False, width="stretch")
-                draw_pager(app, document, shown, slot)
-            with errors_shown():
-                picture = page_picture(document.id, shown.page_index, PICTURE_WIDTH, shown.marks)
-                st.image(picture, width="stretch", alt=f"Page {shown.page_index + 1} of {document.name}")
+            draw_page(app, document, slot, side.marks if side else [one.near] if one.near else [], whole=whole)
+
+
+def draw_page(app: Pincite, document: Document, slot: str, places: Sequence[Extract], *, whole: bool) -> None:
+    """A page with its marks: the part around them, or the ``whole``."""
+    shown = shown_page(slot) or ShownPage(document.id, 0)
+    with row(gap="xsmall"):
+        st.markdown(f"**{escape(document.name)}**", wrap=False, width="stretch")
+        draw_pager(app, document, shown, slot)
+    with errors_shown():
+        picture = page_picture(document.id, shown.page_index, PICTURE_WIDTH, shown.marks)
+        here = [one for one in places if one.page_index == shown.page_index]
+        if here and not whole:
+            page = app.library.page(document.id, shown.page_index)
+            picture = around(picture, Box.around(word.box for word in page.words for one in here
+                                                 if word.start < one.end and word.end > one.start))  # fmt: skip
+        st.image(picture, width="stretch", alt=f"Page {shown.page_index + 1} of {document.name}")
+
+
+def around(picture: bytes, box: Box | None) -> bytes:
+    """Return the part of a page's picture around a place; the place is a third from the top."""
+    if box is None:
+        return picture
+    image = Image.open(io.BytesIO(picture))
+    height = int(image.height * PART)
+    top = min(max(int(image.height * box.top) - height // 3, 0), image.height - height)
+    out = io.BytesIO()
+    image.crop((0, top, image.width, top + height)).save(out, "PNG")
+    return out.getvalue()
 
 
 def citations(document: Document, marks: Sequence[Extract], side: Side | None) -> tuple[Citation, ...]:
@@ -190,12 +212,19 @@ def citations(document: Document, marks: Sequence[Extract], side: Side | None) -
 
 def in_colour(side: Side, colour: str) -> str:
     """Return the text with the words that differ in a colour; all of it where only one version has it."""
-    pieces, position = [], 0
+    if not side.differing:
+        return "  \n".join(f":{colour}[{escape_lines(line)}]" for line in side.text.split("\n"))
+    mark, pieces, position = "~~" if colour == "red" else "**", [], 0
     for span in side.differing:
         differing = escape(side.text[span.start : span.end])
-        pieces += [escape(side.text[position : span.start]), f":{colour}-background[{differing}]"]
+        pieces += [spaced(side.text[position : span.start]), f":{colour}[{mark}{differing}{mark}]"]
         position = span.end
-    return "".join([*pieces, escape(side.text[position:])]).replace("\n", "  \n")
+    return "".join([*pieces, spaced(side.text[position:])])
+
+
+def spaced(text: str) -> str:
+    """Return a text escaped, with the space at its ends."""
+    return f"{' ' * text[:1].isspace()}{escape_lines(text)}{' ' * (text.strip() != '' and text[-1:].isspace())}"
 
 
 show(draw)

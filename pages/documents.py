@@ -83,7 +83,7 @@ def draw(app: Pincite) -> None:
     with listing:
         chosen = draw_table(app, documents, beside=beside)
     with details:
-        if len(chosen) == 1:
+        if len(chosen) == 1 and not st.session_state.get("choose_several"):
             draw_document(app, chosen[0], collection, beside=beside)
         elif chosen:
             draw_several(app, chosen, collection)

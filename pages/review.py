@@ -1,7 +1,8 @@
 """The review queue: answers that Pincite was not sure of, their evidence, and a person's decision."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import streamlit as st
 
@@ -48,15 +49,15 @@ def draw(app: Pincite) -> None:
     st.header("Review", anchor=False)
     flagged, decided = app.turns.count_flagged(), app.reviews.count_decided()
     values = app.grids.to_review()
-    names = [f"Waiting ({flagged})", *([f"Grid values ({len(values)})"] if values else []), f"Decided ({decided})"]
-    waiting, *of_grids, done = st.tabs(names)
-    with waiting:
-        draw_waiting(app, flagged)
-    for tab in of_grids:
+    tabs: dict[str, Callable[[], None]] = {f"Waiting ({flagged})": partial(draw_waiting, app, flagged)}
+    if values:
+        tabs[f"Grid values ({len(values)})"] = partial(draw_values, app, values)
+    if not flagged:  # first what is to be done
+        tabs = dict(reversed(tabs.items()))
+    tabs[f"Decided ({decided})"] = partial(draw_decided, app, decided)
+    for tab, draw_tab in zip(st.tabs(list(tabs)), tabs.values(), strict=True):
         with tab:
-            draw_values(app, values)
-    with done:
-        draw_decided(app, decided)
+            draw_tab()
 
 
 def draw_values(app: Pincite, values: Sequence[tuple[Grid, Cell]]) -> None:
@@ -64,7 +65,8 @@ def draw_values(app: Pincite, values: Sequence[tuple[Grid, Cell]]) -> None:
     names = {document.id: document.name for document in app.library.list()}
     for grid, cell in values[: shown_of("values", LINES_A_PAGE)]:
         column = grid.column(cell.column_id)
-        where = " · ".join([grid.name, column.name if column else "", names.get(cell.document_id, "")])
+        told = [grid.name, column.name if column else "", names.get(cell.document_id, "")]
+        where = " · ".join(dict.fromkeys(filter(None, told)))
         with row(vertical_alignment="center"):
             st.markdown(f"**{escape(shorten(cell.value or 'No value', 120))}**  \n{escape(where)}", width="stretch")
             if cell.detail:

@@ -19,6 +19,7 @@ from pincite.core.text.foreign import in_line
 from pincite.core.text.plain import flat
 from pincite.core.text.prompts import PROMPTS
 from pincite.core.text.quotations import locate
+from pincite.core.text.terms import content_terms
 
 MAX_COLUMNS = 8
 """In one call."""
@@ -71,7 +72,8 @@ def extracted(model: ChatModel, unclear: Sequence[Unclear]) -> list[Cell]:
     content = f"<passages>\n{passages}\n</passages>\n\nQuestions:\n{questions}"
     reply = model.structured(PROMPTS["values"], content, _SCHEMA)
     entries = reply.get("values") if reply else None
-    given = {one.get("question"): one for one in entries if isinstance(one, dict)} if isinstance(entries, list) else {}
+    listed = [one for one in entries if isinstance(one, dict)] if isinstance(entries, list) else []
+    given = {one["question"]: one for one in listed if isinstance(one.get("question"), int)}
     return [
         _cell(one, given[number], evidence, model.name) if number in given else one.cell
         for number, one in enumerate(unclear, start=1)
@@ -107,29 +109,42 @@ def _cell(unclear: Unclear, given: Mapping[str, Any], evidence: Sequence[Evidenc
     citations = _located(quotation, evidence)
     if not citations:
         return cell
+    if not value:
+        return cell
     read = replace(cell, citations=citations, confidence=None)
-    if column.kind is ColumnKind.YES_NO:
-        return replace(read, value=value if value in ("Yes", "No") else "", detail=DECIDE)
-    if column.kind is ColumnKind.CHOICE:
-        return replace(read, value=value if value in column.choices else "", detail=CHOOSE)
+    if column.kind in (ColumnKind.YES_NO, ColumnKind.CHOICE):
+        choices = {one.casefold(): one for one in column.choices or ("Yes", "No")}
+        detail = DECIDE if column.kind is ColumnKind.YES_NO else CHOOSE
+        return replace(read, value=choices.get(value.casefold(), ""), detail=detail)
     if column.kind in _TYPED:
         typed = values_in(column.kind, value)
         value = typed[0] if len(typed) == 1 else value
         stated = value in values_in(column.kind, citations[0].quotation)
     else:
         stated = all(locate(entry, citations[0].quotation) for entry in _entries(column, value))
-    if stated and _agree(value, cell.value):
-        return replace(read, state=CellState.FOUND, value=value, detail="")
+    if stated and (agreed := _agreed(column, value, cell.value)):
+        return replace(read, state=CellState.FOUND, value=agreed, detail="")
     return replace(read, value=value, detail=(ALONE if stated else NOT_IN_WORDS).format(model))
 
 
-def _agree(value: str, quoted: str) -> bool:
-    """Return whether the words that quoting thinks likeliest hold the value, or the value holds them."""
-    return bool(quoted) and (bool(locate(value, quoted)) or bool(locate(quoted, value)))
+def _agreed(column: Column, value: str, quoted: str) -> str:
+    """Return the value of both; empty if the words that quoting thinks likeliest have another.
+
+    Of words that hold the others it is the longer: "not allowed", whoever gives only "allowed".
+    """
+    if column.kind in _TYPED:
+        return value if value == quoted else ""
+    if column.kind is ColumnKind.LIST:
+        return value if set(_entries(column, value)) == set(_entries(column, quoted)) else ""
+    if not content_terms(value) or not content_terms(quoted):
+        return ""
+    return quoted if locate(value, quoted) else value if locate(quoted, value) else ""
 
 
 def _entries(column: Column, value: str) -> list[str]:
-    return [one.strip() for one in value.split(";")] if column.kind is ColumnKind.LIST else [value]
+    if column.kind is not ColumnKind.LIST:
+        return [value]
+    return [one.strip() for one in value.split(";") if one.strip()]
 
 
 def _located(quotation: str, evidence: Sequence[Evidence]) -> tuple[Citation, ...]:

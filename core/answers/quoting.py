@@ -60,7 +60,7 @@ _COUNT = re.compile(rf"{ITEM_MARK}|\d{{1,2}}(?:\.\d{{1,2}}){{1,4}}")
 """What a clause begins with: "2.1 The rent …"."""
 MAX_PER_PART = 2
 """Limits for each part of a question with several parts: the words that answer and their sentence."""
-NOT_SURE = "Whether these answer is not sure: {}."
+NOT_SURE = "No sure answer in {}."
 """With the names of documents, where others of several answer surely."""
 MAX_BEHIND_FIGURE = 2
 """Quotations of whole sentences; rows of tables only repeat a figure."""

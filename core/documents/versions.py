@@ -6,15 +6,16 @@ dates, names and references are compared by code, and the trained checker decide
 """
 
 import re
+import unicodedata
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import cached_property, partial
 from heapq import nlargest
-from itertools import count
-from typing import TypeVar
+from itertools import count, pairwise
+from typing import NamedTuple, TypeVar
 
 from rapidfuzz.distance import Indel, LCSseq
 
@@ -36,8 +37,13 @@ MAX_CHECKED = 60
 """Number of sentences that the checker compares; others that differ in words may differ in meaning."""
 MIN_SAME = 0.9
 """Minimum probability of the checker that each of two sentences supports the other, for both to mean the same."""
-CANDIDATES = 8
-"""Sentences with the most rare words in common, which are compared word by word."""
+CANDIDATES, NEAR, MAX_SHARED = 8, 2, 50
+"""Sentences with the most rare words in common, and those at the same place, which are compared word by word; a word in
+more sentences than the last is not rare."""
+MAX_BY_RUNS, MAX_WORDS_COMPARED = 40_000, 10**9
+"""Products of two lengths up to which the longest common runs are looked for, and up to which words are compared."""
+MAX_LABELLED = 60
+"""Characters of a sentence in which its number may go on as a figure."""
 _LEFT_OUT = (*FURNITURE, BlockKind.COMMENT)
 _WHOLE = (BlockKind.HEADING, BlockKind.TABLE_ROW)
 _WRAPPED = (BlockKind.PARAGRAPH, BlockKind.LIST_ITEM)
@@ -45,7 +51,17 @@ _ENDS = (".", "!", "?", ":", ";", "。", "！", "？", "।")
 _RUN = re.compile(r"\S+")
 _LABEL = re.compile(rf"(?:{ITEM_MARK}|§ ?\d{{1,4}}[a-z]?|\d{{1,3}}(?:\.\d{{1,3}}){{1,5}}\.?)(?= |$)")
 """The number or sign in front of a clause or an item."""
-_TOKEN = re.compile(r"(?<![\w.,])[-−](?=\d)|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|[%‰$€£¥½¼¾]")
+_OF_CLAUSES = re.compile(r"§|\d+\.\d|\d+\.?$")
+_BY_CATEGORY = {name: "".join(chr(one) for one in range(0x20000) if unicodedata.category(chr(one)) in kinds)
+                for name, kinds in (("marks", ("Mn", "Mc")), ("money", ("Sc",)))}  # fmt: skip
+"""Vowel signs and accents, which belong to words, and signs of currencies."""
+_LETTER = rf"[^\W\d_][{re.escape(_BY_CATEGORY['marks'])}]*"
+_TOKEN = re.compile(
+    rf"(?<![\w.,])(?<![\w.,)]\s)[-−+±](?=\s?\d)|\d+(?:[.,]\d+)*|[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+    rf"|(?:{_LETTER})+(?:['’](?:{_LETTER})+)*|[%‰½¼¾<>≤≥≠=☐☑☒✓✗{re.escape(_BY_CATEGORY['money'])}]"
+)
+_CODE = re.compile(r"0\d+")
+"""A number that counts nothing."""
 _WEIGHT = {concern: place for place, concern in enumerate(Concern)}
 
 
@@ -69,15 +85,26 @@ class Statement:
     extracts: tuple[Extract, ...]
     origins: list[tuple[int, Extract]] = field(default_factory=list)
     """Where the words that begin at a position of ``text`` are on the page."""
+    first: bool = True
+    """It begins its block, so that it may have a number."""
 
     @cached_property
     def label(self) -> str:
-        found = _LABEL.match(self.text)
-        return found.group() if found else ""
+        found = _LABEL.match(self.text) if self.first and self.kind is not BlockKind.TABLE_ROW else None
+        if found is None or any(one.start < found.end() < one.end for one in quantities(self.text[:MAX_LABELLED])):
+            return ""  # "2.5 million euros are lent"
+        return found.group()
+
+    @property
+    def number(self) -> str:
+        """The number of a clause; empty for an item of a list."""
+        bare = re.sub(r"[^\w.§]", "", self.label).strip(".")
+        several = "." in bare or "§" in bare
+        return bare if _OF_CLAUSES.match(bare) and (several or self.kind is not BlockKind.LIST_ITEM) else ""
 
     @cached_property
     def key(self) -> tuple[str, ...]:
-        return tuple(match.group().casefold() for match in _TOKEN.finditer(self.text, len(self.label)))
+        return tuple(_spelled(match.group()) for match in _TOKEN.finditer(self.text, len(self.label)))
 
     @cached_property
     def tokens(self) -> list[_Token]:
@@ -88,8 +115,8 @@ class Statement:
             if start < position:
                 continue
             found += self._words(position, start)
-            before = found[-1].quantity if found else None
-            if before and before.value == one.value and not _TOKEN.search(self.text, before.end, start):
+            before = found[-1] if found else None
+            if before and before.quantity and before.quantity.value == one.value and self._in_brackets(before, start):
                 start = found.pop().start  # "sixty (60) days"
             found.append(_Token(_figure(one), start, one.end, one))
             position = one.end
@@ -99,9 +126,13 @@ class Statement:
     def keys(self) -> list[str]:
         return [token.key for token in self.tokens]
 
+    def _in_brackets(self, words: _Token, start: int) -> bool:
+        """Return whether a number follows that words spell, in brackets."""
+        return self.text[words.start].isalpha() and self.text[words.end : start + 1].strip().startswith("(")
+
     def _words(self, start: int, end: int) -> Iterator[_Token]:
         for match in _TOKEN.finditer(self.text, start, end):
-            yield _Token(one_spelling(match.group().casefold()), *match.span())
+            yield _Token(one_spelling(_spelled(match.group())), *match.span())
 
     def places(self, spans: Iterable[Span]) -> tuple[Extract, ...]:
         """Return where parts of ``text`` are on their pages, neighbouring words as one."""
@@ -134,8 +165,9 @@ def statements_of(pages: Iterable[Page]) -> list[Statement]:
                 trail.enter(text, max(block.level, 1))
             unwrapped = text.replace("\n", " ") if block.kind in _WRAPPED else text
             spans = [Span(0, len(text))] if block.kind in _WHOLE else split_sentences(unwrapped)
-            for span in spans:
+            for place, span in enumerate(spans):
                 new = _statement(page, block, span, trail.path[-1:], block_number)
+                new.first = place == 0
                 if first_of_page and found and _goes_on(found[-1], new):
                     found[-1] = _joined(found[-1], new)
                 elif new.key or new.label:
@@ -151,14 +183,19 @@ def differences(older: Sequence[Statement], newer: Sequence[Statement], same: Me
     paired, lost, new = _paired(older, newer, gaps)
     for a, b, _ in paired:
         older[a], newer[b] = _with_neighbours(older, a, lost, newer[b]), _with_neighbours(newer, b, new, older[a])
-    labels = {(_bare(older[a].label), _bare(newer[b].label)) for a, b in [*equal, *((a, b) for a, b, _ in paired)]}
-    renumbering = {(before, after) for before, after in labels if before and after and before != after}
-    renumbered = sum(older[a].label != newer[b].label for a, b in equal)
-    found, moved = list[tuple[float, Difference]](), list[Pair]()
+    renumbering = _renumbering([(older[a], newer[b]) for a, b in [*equal, *((a, b) for a, b, _ in paired)]])
+    found, moved, renumbered = list[tuple[float, Difference]](), list[Pair](), 0
+    causes = any(one.label for one in [*(older[a] for a in lost), *(newer[b] for b in new)])
+    causes = causes or any(elsewhere and older[a].label for a, _, elsewhere in paired)
+    for a, b in equal:
+        if older[a].label != newer[b].label:
+            renumbered += causes
+            if not causes:  # nothing came or went
+                found.append((b, _numbered_otherwise(older[a], newer[b])))
     for a, b, elsewhere in paired:
         mine, theirs = _other_tokens(older[a], newer[b])
-        if elsewhere and not mine and not theirs:
-            moved.append((a, b))
+        if not mine and not theirs:
+            moved += [(a, b)] if elsewhere else []
         elif _follows(older[a], mine, theirs, renumbering):
             renumbered += 1
         else:
@@ -227,7 +264,8 @@ def _joined(before: Statement, after: Statement) -> Statement:
     shift = len(before.text) + 1
     origins = [*before.origins, *((start + shift, place) for start, place in after.origins)]
     extracts = (*before.extracts, *after.extracts)
-    return Statement(f"{before.text} {after.text}", before.kind, before.heading, before.block, extracts, origins)
+    text = f"{before.text} {after.text}"
+    return Statement(text, before.kind, before.heading, before.block, extracts, origins, before.first)
 
 
 def _figure(one: Quantity) -> str:
@@ -235,11 +273,13 @@ def _figure(one: Quantity) -> str:
         return f"#label {one.digits}"
     if one.kind == "date":
         return f"#date {one.date}"
-    return f"#{'time' if one.kind == 'time' else ''}{one.value:.12g} {one.unit or one.kind.replace('number', '')}"
+    if _CODE.fullmatch(one.text.strip()):
+        return f"#code {one.text.strip()}"
+    return f"#{'time' if one.kind == 'time' else ''}{one.value!r} {one.unit or one.kind.replace('number', '')}"
 
 
-def _bare(label: str) -> str:
-    return re.sub(r"[^\w.]", "", label).strip(".")
+def _spelled(word: str) -> str:
+    return unicodedata.normalize("NFC", word.casefold())
 
 
 # ---------------------------------------------------------------- pairs
@@ -249,15 +289,34 @@ Pair = tuple[int, int]
 
 def _aligned(older: Sequence[Statement], newer: Sequence[Statement]) -> tuple[list[Pair], list[tuple[range, range]]]:
     """Return the equal statements in order, and what lies between them."""
-    keys = [[one.key for one in side] for side in (older, newer)]
-    compared = SequenceMatcher(None, keys[0], keys[1], autojunk=False)
-    pairs, gaps = list[Pair](), list[tuple[range, range]]()
-    for tag, a, b, c, d in compared.get_opcodes():
-        if tag == "equal":
-            pairs += zip(range(a, b), range(c, d), strict=True)
-        else:
-            gaps.append((range(a, b), range(c, d)))
+    pairs, gaps, a, b = list[Pair](), list[tuple[range, range]](), 0, 0
+    equal = _equal_runs([one.key for one in older], [one.key for one in newer])
+    for run in [*equal, _Run(len(older), len(newer), 0)]:
+        if a < run.a or b < run.b:
+            gaps.append((range(a, run.a), range(b, run.b)))
+        pairs += zip(range(run.a, run.a + run.size), range(run.b, run.b + run.size), strict=True)
+        a, b = run.a + run.size, run.b + run.size
     return pairs, gaps
+
+
+class _Run(NamedTuple):
+    a: int
+    b: int
+    size: int
+
+
+def _equal_runs(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[_Run]:
+    """Return what both have in the same order, in runs; of long sequences the most, whatever its runs."""
+    if len(before) * len(after) <= MAX_BY_RUNS:
+        runs = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
+        return [_Run(*one) for one in runs if one.size]
+    numbers = dict[Hashable, int]()
+    first, second = ([numbers.setdefault(one, len(numbers)) for one in side] for side in (before, after))
+    return [
+        _Run(one.src_start, one.dest_start, one.src_end - one.src_start)
+        for one in LCSseq.opcodes(first, second)
+        if one.tag == "equal"
+    ]
 
 
 def _paired(
@@ -270,8 +329,14 @@ def _paired(
         lost += [one for one in left if one not in whole_left]
         new += [one for one in right if one not in whole_right]
         gap_of |= {(False, one): number for one in left} | {(True, one): number for one in right}
+
+    def apart(a: int, b: int) -> int:
+        left, right = gaps[gap_of[False, a]][0], gaps[gap_of[True, b]][1]
+        return abs((a - left.start) - (b - right.start))
+
+    alike = _likenesses(older, newer, lost, new, gap_of)
     taken_a, taken_b, found = set[int](), set[int](), list[tuple[int, int, bool]]()
-    for _, a, b in sorted(_likenesses(older, newer, lost, new, gap_of), key=lambda one: (-one[0], one[1], one[2])):
+    for _, a, b in sorted(alike, key=lambda one: (-one[0], apart(one[1], one[2]), one[1], one[2])):
         if a in taken_a or b in taken_b:
             continue
         taken_a.add(a)
@@ -289,20 +354,23 @@ def _paired(
 def _same_words(
     older: Sequence[Statement], newer: Sequence[Statement], left: range, right: range
 ) -> tuple[set[int], set[int]]:
-    """Return the statements of a gap that have together the same words as others there: cut in another way."""
+    """Return the sentences of a gap that have the same words as one sentence there which is cut into several."""
     whole = (set[int](), set[int]())
-    if not left or not right:
-        return whole
     words = [
-        [(word, one) for one in part for word in which[one].key] for part, which in ((left, older), (right, newer))
+        [(word, one) for one in part if which[one].kind not in _WHOLE for word in which[one].key]
+        for part, which in ((left, older), (right, newer))
     ]
     before, after = ([word for word, _ in side] for side in words)
-    for run in SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks():
+    if not before or not after or len(before) * len(after) > MAX_WORDS_COMPARED:
+        return whole
+    for run in _equal_runs(before, after):
         cuts = [{at for at in range(run.size + 1) if _is_cut(side, start + at)}
                 for side, start in zip(words, (run.a, run.b), strict=True)]  # fmt: skip
-        if common := cuts[0] & cuts[1]:
-            for own, side, start in zip(whole, words, (run.a, run.b), strict=True):
-                own.update(one for _, one in side[start + min(common) : start + max(common)])
+        for start, end in pairwise(sorted(cuts[0] & cuts[1])):
+            if all(any(start < at < end for at in own) for own in cuts):
+                continue  # other words begin a sentence
+            for own, side, begin in zip(whole, words, (run.a, run.b), strict=True):
+                own.update(one for _, one in side[begin + start : begin + end])
     return whole
 
 
@@ -320,18 +388,24 @@ def _likenesses(
 ) -> Iterator[tuple[float, int, int]]:
     """Yield how alike those statements are that may be the same one, by the share of words in common and in order."""
     where = defaultdict[str, list[int]](list)
+    in_gap = defaultdict[int, list[int]](list)
     for b in new:
+        in_gap[gap_of[True, b]].append(b)
         for word in set(newer[b].keys):
             where[word].append(b)
+    passed = defaultdict[int, int](int)
     for a in lost:
-        shared = defaultdict[int, float](float)
+        shared, gap = defaultdict[int, float](float), gap_of[False, a]
         for word in set(older[a].keys):
-            for b in where.get(word, ()):
-                shared[b] += 1 / len(where[word])
-        for b in nlargest(CANDIDATES, shared, key=shared.__getitem__):
+            if len(others := where.get(word, ())) <= MAX_SHARED:
+                for b in others:
+                    shared[b] += 1 / len(others)
+        place, passed[gap] = passed[gap], passed[gap] + 1
+        near = in_gap[gap][max(place - NEAR, 0) : place + NEAR + 1]
+        for b in dict.fromkeys([*nlargest(CANDIDATES, shared, key=shared.__getitem__), *near]):
             alike = Indel.normalized_similarity(older[a].keys, newer[b].keys)
-            here = gap_of[False, a] == gap_of[True, b]
-            if here and _same_row(older[a], newer[b]):
+            here = gap == gap_of[True, b]
+            if here and (_same_row(older[a], newer[b]) or _same_number(older[a], newer[b])):
                 alike = max(alike, MIN_LIKENESS)
             words = min(len(older[a].keys), len(newer[b].keys))
             long = words >= MIN_MOVED_WORDS or (alike == 1 and older[a].kind is BlockKind.HEADING)
@@ -345,7 +419,7 @@ def _with_neighbours(statements: Sequence[Statement], at: int, free: list[int], 
     alike = Indel.normalized_similarity(whole.keys, other.keys)
     for step in (1, -1):
         near = at + step
-        while near in free and whole.kind not in _WHOLE and statements[near].kind not in _WHOLE:
+        while near in free and whole.kind not in _WHOLE and _may_go_on(statements[near], whole, step):
             longer = _joined(whole, statements[near]) if step > 0 else _joined(statements[near], whole)
             closer = Indel.normalized_similarity(longer.keys, other.keys)
             if closer <= alike:
@@ -356,10 +430,21 @@ def _with_neighbours(statements: Sequence[Statement], at: int, free: list[int], 
     return whole
 
 
+def _may_go_on(near: Statement, whole: Statement, step: int) -> bool:
+    """Return whether both are of one paragraph, or the first has no end."""
+    first = whole if step > 0 else near
+    return near.kind not in _WHOLE and (near.block == whole.block or not first.text.endswith(_ENDS))
+
+
 def _same_row(one: Statement, other: Statement) -> bool:
     """Return whether two rows of tables begin with the same words."""
     rows = one.kind is other.kind is BlockKind.TABLE_ROW
     return rows and one.keys[:1] == other.keys[:1] and one.keys[0].isalpha()
+
+
+def _same_number(one: Statement, other: Statement) -> bool:
+    """Return whether two clauses at one place have one number, whatever their words."""
+    return bool(one.number) and one.number == other.number and one.kind not in _WHOLE and other.kind not in _WHOLE
 
 
 def _longest_rising(values: Sequence[int]) -> set[int]:
@@ -393,19 +478,44 @@ def _follows(
     """Return whether nothing but numbers of clauses differs, which follow a renumbering; or a heading's own number."""
     numbers = [[one.quantity.digits for one in side if one.quantity and one.quantity.kind == "label"]
                for side in (mine, theirs)]  # fmt: skip
-    if [len(mine), len(theirs)] != [len(one) for one in numbers] or len(mine) != len(theirs):
+    if [len(mine), len(theirs)] != [len(one) for one in numbers] or len(mine) != len(theirs) or not mine:
         return False
     heads = old.kind is BlockKind.HEADING and all(one.start <= len(old.text.split(" ", 1)[0]) + 1 for one in mine)
     return heads or renumbering.issuperset(zip(*numbers, strict=True))
 
 
 def _other_tokens(old: Statement, new: Statement) -> tuple[list[_Token], list[_Token]]:
-    mine, theirs = list[_Token](), list[_Token]()
-    for tag, a, b, c, d in SequenceMatcher(None, old.keys, new.keys, autojunk=False).get_opcodes():
-        if tag != "equal" and "".join(old.keys[a:b]) != "".join(new.keys[c:d]):  # "non profit" is "nonprofit"
-            mine += old.tokens[a:b]
-            theirs += new.tokens[c:d]
+    mine, theirs, a, b = list[_Token](), list[_Token](), 0, 0
+    for run in [*_equal_runs(old.keys, new.keys), _Run(len(old.keys), len(new.keys), 0)]:
+        if not _written_apart(old.keys[a : run.a], new.keys[b : run.b]):
+            mine += old.tokens[a : run.a]
+            theirs += new.tokens[b : run.b]
+        a, b = run.a + run.size, run.b + run.size
     return mine, theirs
+
+
+def _written_apart(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Return whether both are one word: "non profit" is "nonprofit", but "not able" is not "notable"."""
+    return (
+        min(len(one), len(other)) == 1 and "".join(one) == "".join(other) and FUNCTION_WORDS.isdisjoint((*one, *other))
+    )
+
+
+def _renumbering(pairs: Iterable[tuple[Statement, Statement]]) -> set[tuple[str, str]]:
+    """Return the numbers of clauses that became others, each surely one."""
+    became = defaultdict[str, set[str]](set)
+    for old, new in pairs:
+        if old.number and new.number:
+            became[old.number].add(new.number)
+    return {(before, min(after)) for before, after in became.items() if len(after) == 1 and before not in after}
+
+
+def _numbered_otherwise(old: Statement, new: Statement) -> Difference:
+    before, after = (
+        replace(_side(one), differing=(Span(0, len(one.label)),), marks=one.places([Span(0, len(one.label))]))
+        for one in (old, new)
+    )
+    return Difference(DifferenceKind.CHANGED, before, after, (Concern.REFERENCE,))
 
 
 def _concerns(statement: Statement, tokens: Sequence[_Token]) -> Iterator[Concern]:

@@ -24,7 +24,7 @@ class Concern(Key):
     """A capitalised word within a sentence: a party, a place, a defined term."""
     REFERENCE = "reference"
     """The number of a clause, section or page, where it does not just follow a renumbering."""
-    MEANING = "meaning"
+    MEANING = "duty_or_meaning"
     """The checker does not hold both sentences for the same: a duty, a condition, a right."""
     WORDING = "wording"
     """Other words with the same meaning, as far as the checker can tell."""

@@ -15,7 +15,8 @@ def as_csv(comparison: Comparison, older: str, newer: str) -> bytes:
     """One line for each difference; what a spreadsheet would run as a formula has an apostrophe before it."""
     out = io.StringIO(newline="")
     writer = csv.writer(out)
-    writer.writerow([older if one == "Older text" else newer if one == "Newer text" else one for one in HEADS])
+    names = {"Older text": older, "Newer text": newer}
+    writer.writerow(no_formula(names.get(one, one)) for one in HEADS)
     for one in comparison.differences:
         writer.writerow(map(no_formula, _line(one)))
     return out.getvalue().encode("utf-8-sig")

@@ -26,6 +26,7 @@ from pincite.core.domain.grids import (
     Grid,
     GridTemplate,
 )
+from pincite.core.domain.ports import ChatModel
 from pincite.core.domain.questions import Kind
 from pincite.core.domain.search import Evidence
 from pincite.core.domain.settings import PACKAGE_ROOT
@@ -260,23 +261,53 @@ class Grids:
         return False
 
     def _ask(self, grid_id: str, columns: Sequence[Column], document: Document) -> None:
-        """Ask a document these questions by quoting; what stays unclear is put to a language model, if there is one."""
-        unclear = list[Unclear]()
+        """Ask a document these questions by quoting; what stays unclear is put to a language model, if there is one.
+
+        What is stopped before the model has answered waits to be asked again.
+        """
+        model, unclear = self._model(), list[tuple[Unclear, str]]()
         for column in columns:
-            while self._busy():
-                if self._stop.wait(WAIT_SECONDS):
-                    return
-            if not self.is_running(grid_id):
+            if not self._may_ask(grid_id):
                 return
             basis = self._basis_of(document, column)
             asked = self._quoted(column, document)
             if asked is None:
                 return
             cell, evidence = asked
-            if self._put_answer(grid_id, column, cell, basis) and cell.state is CellState.UNCLEAR:
-                unclear.append(Unclear(column, cell, evidence))
-        if unclear:
-            self._ask_model(grid_id, unclear, document)
+            if model and cell.state is CellState.UNCLEAR:
+                unclear.append((Unclear(column, cell, evidence), basis))
+            else:
+                self._put_answer(grid_id, column, cell, basis)
+        if model and unclear and self._may_ask(grid_id):
+            cells = self._extracted(model, [one for one, _ in unclear])
+            for (one, basis), cell in zip(unclear, cells, strict=True):
+                self._put_answer(grid_id, one.column, cell, basis)
+
+    def _may_ask(self, grid_id: str) -> bool:
+        """Wait while an answer of a conversation is written; return whether the grid still runs then."""
+        while self._busy():
+            if self._stop.wait(WAIT_SECONDS):
+                return False
+        return not self._stop.is_set() and self.is_running(grid_id)
+
+    def _model(self) -> ChatModel | None:
+        """Return the language model that writes answers; None if there is none."""
+        try:
+            model = self._equipment().choose_engine(None)
+        except PinciteError:
+            return None
+        return model if model.writes_prose else None
+
+    def _extracted(self, model: ChatModel, unclear: Sequence[Unclear]) -> Sequence[Cell]:
+        """Return the cells as the model reads them; as they are where it cannot be reached."""
+        try:
+            with stoppable(self._stop.is_set):
+                return extracted(model, unclear)
+        except PinciteError:
+            return [one.cell for one in unclear]
+        except Exception:
+            logger.exception("A model's values of a grid could not be read")
+            return [one.cell for one in unclear]
 
     def _quoted(self, column: Column, document: Document) -> tuple[Cell, tuple[Evidence, ...]] | None:
         """Return what quoting answers and found; None if it was stopped."""
@@ -291,17 +322,6 @@ class Grids:
             logger.exception("A cell of a grid could not be answered")
             failed = replace(failed, detail="The question stopped unexpectedly.")
         return None if self._stop.is_set() else (failed, ())
-
-    def _ask_model(self, grid_id: str, unclear: Sequence[Unclear], document: Document) -> None:
-        try:
-            with stoppable(self._stop.is_set):
-                model = self._equipment().choose_engine(None)
-                cells = extracted(model, unclear) if model.writes_prose else []
-        except PinciteError:  # the model cannot be reached; the cells stay unclear
-            return
-        for one, cell in zip(unclear, cells, strict=False):
-            if cell != one.cell:
-                self._put_answer(grid_id, one.column, cell, self._basis_of(document, one.column))
 
     def _put_answer(self, grid_id: str, column: Column, cell: Cell, basis: str) -> bool:
         """Store what the program answers, unless the grid is gone or its question has changed meanwhile."""

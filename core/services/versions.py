@@ -36,14 +36,15 @@ class Versions:
         if older.id == newer.id:
             raise DocumentError("A document has no differences from itself.", hint="Choose two documents.")
         key = (older.id, older.passage_count, newer.id, newer.passage_count)
+        if (kept := self._kept.get(key)) is not None:
+            return kept
+        pages = [self._library.pages(one.id, range(one.page_count)) for one in (older, newer)]
+        found = compare(older.id, pages[0], newer.id, pages[1], installed_checker())
         with self._lock:
-            if key not in self._kept:
-                pages = [self._library.pages(one.id, range(one.page_count)) for one in (older, newer)]
-                self._kept[key] = compare(older.id, pages[0], newer.id, pages[1], installed_checker())
-            self._kept.move_to_end(key)
+            self._kept[key] = found
             while len(self._kept) > MAX_KEPT:
                 self._kept.popitem(last=False)
-            return self._kept[key]
+        return found
 
     def earlier_of(self, document_id: str) -> str:
         """Return the id of the document that this one replaces, or else amends; empty if none is known."""

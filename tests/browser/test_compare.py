@@ -51,7 +51,7 @@ def test_what_changed_is_opened_from_the_newer_version_and_gone_through(
     expect(words.get_by_text("EUR 2,950")).to_be_visible()
     expect(page.get_by_role("img", name="Page 1 of lease-v2.pdf")).to_be_visible()
     page.get_by_role("button", name="Next Shortcut N").click()
-    expect(words.filter(has_text="Changed · meaning")).to_be_visible()
+    expect(words.filter(has_text="Changed · duty or meaning")).to_be_visible()
     expect(page.get_by_role("img", name="Page 1 of lease-v1.pdf")).to_be_visible()
     page.get_by_role("button", name="Export").click()
     with page.expect_download() as download:

@@ -1,5 +1,7 @@
 """What changed between two versions: every change that matters is found, and a new layout is none."""
 
+import time
+
 import pytest
 
 from pincite.core.documents.versions import compare, statements_of
@@ -166,6 +168,86 @@ def test_pages_without_text_are_counted() -> None:
     empty = Page(1, "2", "", (), (), PageStatus.EMPTY, "a_picture_without_text")
     blank = Page(2, "3", "", (), (), PageStatus.EMPTY, "blank_page")
     assert compare("old", [page(*BASE)], "new", [page(*BASE), empty, blank], None).unread == (0, 1)
+
+
+ROW, ITEM = BlockKind.TABLE_ROW, BlockKind.LIST_ITEM
+
+
+def between(old: tuple[str, ...], new: tuple[str, ...], kind: BlockKind = BlockKind.PARAGRAPH) -> Comparison:
+    sides = ([page(*one, kinds=dict.fromkeys(one, kind))] for one in (old, new))
+    first, second = sides
+    return compare("old", first, "new", second, None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [
+        ("2.5 million euros are lent to the borrower.", "3.5 million euros are lent to the borrower.", None),
+        ("12.50 | Widget blue | box", "18.50 | Widget blue | box", ROW),
+        ("- 500 | loss of the year", "+ 500 | loss of the year", ROW),
+        ("The creatinine is ≤ 30 mg in all.", "The creatinine is ≥ 30 mg in all.", None),
+        ("☒ Yes ☐ No, the tenant may keep pets.", "☐ Yes ☒ No, the tenant may keep pets.", None),
+        ("The fee is ₹ 500 for each of us.", "The fee is ₽ 500 for each of us.", None),
+        ("Pay EUR 100 / USD 100 per item.", "Pay GBP 100 / USD 100 per item.", None),
+        ("The account is 1234567890123 at the bank.", "The account is 1234567890124 at the bank.", None),
+        ("The code for the door is 0042 now.", "The code for the door is 42 now.", None),
+        ("The lessee is not able to pay.", "The lessee is notable to pay.", None),
+        ("यह दिन अच्छा है और लंबा है।", "यह दान अच्छा है और लंबा है।", None),
+        ("本合同受中国法律管辖并解释。", "本合同受德国法律管辖并解释。", None),
+    ],
+)
+def test_small_changes_are_found(old: str, new: str, kind: BlockKind | None) -> None:
+    found = between((old,), (new,), kind or BlockKind.PARAGRAPH)
+    assert [one.kind for one in found.differences] == [DifferenceKind.CHANGED] and found.renumbered == 0
+
+
+def test_another_number_of_a_clause_is_a_change_where_nothing_came_or_went() -> None:
+    [one] = between(
+        ("7. März 2026 ist der Beginn der Miete.",), ("8. März 2026 ist der Beginn der Miete.",)
+    ).differences
+    assert one.concerns == (Concern.REFERENCE,) and marked(one) == (["7."], ["8."])
+
+
+def test_words_that_begin_another_sentence_are_a_change() -> None:
+    old = "The tenant may not sublet. Unless the landlord agrees the tenant pays."
+    new = "The tenant may not sublet unless the landlord agrees. The tenant pays."
+    assert between((old,), (new,)).differences
+    rows = ("Anna | 5 | Bob", "7 | Carl | 9"), ("Anna | 5", "Bob | 7 | Carl", "9")
+    assert between(*rows, ROW).differences
+
+
+def test_the_numbers_of_a_list_excuse_no_reference() -> None:
+    old = ("1. apples are red fruit", "2. pears are green fruit", "The rent is due as clause 2 says on Mondays.")
+    new = ("1. apples are red fruit", "2. cherries taste sour", "3. pears are green fruit",
+           "The rent is due as clause 3 says on Mondays.")  # fmt: skip
+    sides = [page(*one, kinds=dict.fromkeys(one[:-1], ITEM)) for one in (old, new)]
+    found = compare("old", sides[:1], "new", sides[1:], None)
+    assert Concern.REFERENCE in {concern for one in found.differences for concern in one.concerns}
+
+
+def test_a_clause_with_its_number_is_changed_whatever_its_words() -> None:
+    old = "7.2 The Supplier shall notify the Client without undue delay after a breach of data."
+    new = "7.2 If personal information is lost, it must be told within 48 hours."
+    [one] = between((old,), (new,)).differences
+    assert one.kind is DifferenceKind.CHANGED and Concern.FIGURE in one.concerns
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [
+        ([f"Item | {at} | 10" for at in range(1500)], [f"Item | {at} | 11" for at in range(1500)], ROW),
+        (["Widget | blue | 10", "-- none"] * 700, ["Widget | blue | 11", "-- none"] * 700, ROW),
+        ([f"Sentence {at} says one thing." for at in range(1500)],
+         [f"Other words of number {at} here." for at in range(1500)], BlockKind.PARAGRAPH),
+    ],
+    ids=["a price column", "rows that repeat", "nothing in common"],
+)  # fmt: skip
+def test_long_documents_are_compared_in_seconds(old: list[str], new: list[str], kind: BlockKind) -> None:
+    started = time.perf_counter()
+    found = between(tuple(old), tuple(new), kind)
+    assert found.differences and time.perf_counter() - started < 15
+    if "Item" in old[0]:
+        assert {one.kind for one in found.differences} == {DifferenceKind.CHANGED}
 
 
 def test_documents_with_nothing_in_common_are_removed_and_added() -> None:

@@ -31,7 +31,8 @@ def test_chosen_versions_are_compared_with_their_pages(app: Pincite) -> None:
     table = screen.test.dataframe[0].value
     assert list(table["About"]) == ["figure"] and table["Newer"][0] == "The rent is EUR 2,950 a month."
     words = screen.words()
-    assert ":red-background[EUR 2,750]" in words and ":green-background[EUR 2,950]" in words
+    assert "The rent is :red[~~EUR 2,750~~] a month." in words and "is :green[**EUR 2,950**] a month." in words
+    assert "1 of 1" in words
     assert words.count("Page 1 of 1") == 2
     screen.press("Swap the versions")
     assert screen.test.dataframe[0].value["Newer"][0] == "The rent is EUR 2,750 a month."
