@@ -232,7 +232,8 @@ def draw_cell(app: Pincite, filled: FilledGrid, document: Document, key: tuple[s
     with row(vertical_alignment="center"):
         st.markdown(f"**{escape(column.name)}** · {escape(document.name)}", wrap=False, width="stretch")
         icon_button("Close", "close", close_cell, key="close_cell", shortcut="Escape")
-    st.caption(escape(column.question))
+    if column.question != column.name:
+        st.caption(escape(column.question))
     if cell.value:
         st.markdown(f"**{escape(cell.value)}**")
     st.markdown(state_in_words(cell))

@@ -96,7 +96,30 @@ def test_not_stated_needs_both_to_find_nothing() -> None:
     assert agreed.state is CellState.NOT_STATED and other.state is CellState.UNCLEAR
 
 
-@pytest.mark.parametrize("reply", [None, {}, {"values": "none"}, {"values": [7, {"value": "x"}]}])
+@pytest.mark.parametrize(
+    ("kind", "value", "quoted", "found"),
+    [
+        (ColumnKind.TEXT, "allowed", "not allowed", "not allowed"),
+        (ColumnKind.TEXT, "dogs are not allowed", "not allowed", "dogs are not allowed"),
+        (ColumnKind.TEXT, "are", "dogs are not allowed", ""),
+        (ColumnKind.LIST, "cats", "cats; dogs", ""),
+        (ColumnKind.LIST, "dogs; cats;", "cats; dogs", "dogs; cats;"),
+    ],
+)
+def test_nothing_is_lost_of_what_both_read(kind: ColumnKind, value: str, quoted: str, found: str) -> None:
+    cell = read(kind, value, "The tenant may keep cats; dogs are not allowed.", quoted=quoted)
+    assert (cell.value if cell.state is CellState.FOUND else "") == found
+
+
+def test_words_without_a_value_leave_what_quoting_proposes() -> None:
+    assert read(ColumnKind.TEXT, "", "The tenant may keep cats", quoted="cats").value == "cats"
+    yes = read(ColumnKind.YES_NO, "yes", "The tenant may keep cats")
+    assert yes.value == "Yes"
+
+
+@pytest.mark.parametrize(
+    "reply", [None, {}, {"values": "none"}, {"values": [7, {"value": "x"}, {"question": [1], "value": "cats"}]}]
+)
 def test_replies_of_other_forms_change_nothing(reply: Mapping[str, Any] | None) -> None:
     model, one = Replying(), unclear(ColumnKind.DATE)
     model.reply = reply

@@ -57,6 +57,8 @@ def test_exports_name_both_versions_and_run_no_formula(pincite: Pincite) -> None
     found = pincite.versions.compare(older, newer)
     rows = list(csv.DictReader(io.StringIO(pincite.versions.export(found, ".csv").decode("utf-8-sig"))))
     assert rows[0]["lease-v1.pdf"] == "The rent is EUR 2,750 a month." and rows[0]["About"] == "figure"
+    pincite.library.rename(newer, "=1+1.pdf")
+    assert "'=1+1.pdf" in pincite.versions.export(found, ".csv").decode("utf-8-sig").splitlines()[0]
     plain = json.loads(pincite.versions.export(found, ".json"))
     assert plain["older"] == "lease-v1.pdf" and [one["matters"] for one in plain["differences"]] == [True, True]
     place = plain["differences"][0]["new"]["marks"][0]

@@ -315,6 +315,32 @@ def test_a_model_reads_what_quoting_leaves_unclear(settings: Settings) -> None:
 
 
 @pytest.mark.usefixtures("unsure")
+def test_what_is_stopped_before_the_model_answers_waits_to_be_asked(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with fake_openai_server(Script(reply='{"values": []}')) as script:
+        with_model = settings.model_copy(update={"engine": "openai:m", "openai_address": script.address})
+        with closing(open_pincite(with_model)) as pincite:
+            document = pincite.ingest.add(prose(["The rent is EUR 900 a month."]), "lease.pdf").document
+            pincite.ingest.wait()
+            left_open, grid_ids = vars(grids)["cell_of"], list[str]()
+
+            def stopping(*asked: Any) -> Cell:
+                pincite.grids.stop(grid_ids[0])
+                return left_open(*asked)
+
+            monkeypatch.setattr(grids, "cell_of", stopping)
+            pincite.grids.stop(grid_id := pincite.grids.create("G", (), [document.id]).id)
+            grid_ids.append(grid_id)
+            pincite.grids.set_columns(grid_id, [Column("rent", "Rent", "What is the rent?")])
+            assert pincite.grids.wait(grid_id, SECONDS).waiting == 1
+            asked = len([one for one in script.seen if "completions" in one[0]])
+            monkeypatch.setattr(grids, "cell_of", left_open)
+            pincite.grids.run(grid_id)
+            assert pincite.grids.wait(grid_id, SECONDS).waiting == 0 and asked == 0
+
+
+@pytest.mark.usefixtures("unsure")
 def test_a_model_that_cannot_be_reached_leaves_cells_unclear(settings: Settings) -> None:
     gone = settings.model_copy(update={"engine": "openai:m", "openai_address": "http://127.0.0.1:9/v1"})
     with closing(open_pincite(gone)) as pincite:
