@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -323,7 +323,8 @@ def test_what_is_stopped_before_the_model_answers_waits_to_be_asked(
         with closing(open_pincite(with_model)) as pincite:
             document = pincite.ingest.add(prose(["The rent is EUR 900 a month."]), "lease.pdf").document
             pincite.ingest.wait()
-            left_open, grid_ids = vars(grids)["cell_of"], list[str]()
+            left_open: Callable[..., Cell] = vars(grids)["cell_of"]
+            grid_ids = list[str]()
 
             def stopping(*asked: Any) -> Cell:
                 pincite.grids.stop(grid_ids[0])
