@@ -162,10 +162,14 @@ def draw_columns(app: Pincite, grid: Grid) -> None:
             "Choices": st.column_config.TextColumn(width=130),
         },
     )  # fmt: skip
-    if st.button("Save columns", type="primary"):
-        with errors_shown():
-            app.grids.set_columns(grid.id, as_columns(edited))
-            st.rerun()
+    with row():
+        if st.button("Save columns", type="primary"):
+            with errors_shown():
+                app.grids.set_columns(grid.id, as_columns(edited))
+                st.rerun()
+        if grid.document_ids:
+            quiet("Add suggested columns", "auto_awesome", app.grids.add_suggested_columns, grid.id,
+                  help="Questions on what half of the documents have: their type, terms and headings")  # fmt: skip
 
 
 def draw_rows(app: Pincite, grid: Grid, documents: dict[str, Document]) -> None:

@@ -21,7 +21,7 @@ from pincite.core.text.prompts import PROMPTS
 from pincite.core.text.quotations import locate
 from pincite.core.text.terms import content_terms
 
-MAX_COLUMNS = 8
+MAX_QUESTIONS = 8
 """In one call."""
 ALONE = "{} gives this value, and it is in these words; quoting thinks other words likelier."
 NOT_IN_WORDS = "{} gives this value; the words that it names do not contain it."

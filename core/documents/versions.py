@@ -51,7 +51,7 @@ _ENDS = (".", "!", "?", ":", ";", "。", "！", "？", "।")
 _RUN = re.compile(r"\S+")
 _LABEL = re.compile(rf"(?:{ITEM_MARK}|§ ?\d{{1,4}}[a-z]?|\d{{1,3}}(?:\.\d{{1,3}}){{1,5}}\.?)(?= |$)")
 """The number or sign in front of a clause or an item."""
-_OF_CLAUSES = re.compile(r"§|\d+\.\d|\d+\.?$")
+_OF_CLAUSES = re.compile(r"§|\d{1,4}\.\d|\d{1,4}\.?$")
 _BY_CATEGORY = {name: "".join(chr(one) for one in range(0x20000) if unicodedata.category(chr(one)) in kinds)
                 for name, kinds in (("marks", ("Mn", "Mc")), ("money", ("Sc",)))}  # fmt: skip
 """Vowel signs and accents, which belong to words, and signs of currencies."""

@@ -2,6 +2,7 @@
 
 import logging
 import math
+import re
 import threading
 import time
 import tomllib
@@ -12,11 +13,12 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from pincite.core.answers.extracted import MAX_COLUMNS, Unclear, extracted
+from pincite.core.answers.extracted import MAX_QUESTIONS, Unclear, extracted
 from pincite.core.answers.typed import cell_of, fits
 from pincite.core.domain.documents import Document, DocumentStatus
 from pincite.core.domain.errors import GridError, PinciteError, UnknownGridError
 from pincite.core.domain.grids import (
+    MAX_COLUMNS,
     MAX_NAME_LENGTH,
     Cell,
     CellState,
@@ -37,6 +39,7 @@ from pincite.core.graph.context import Equipment
 from pincite.core.models.client import stoppable
 from pincite.core.questions.utterances import asks_of_each
 from pincite.core.questions.wording import kind_of
+from pincite.core.services.suggestions import common_questions
 from pincite.core.services.turns import CLOSING_SECONDS, asked_alone
 from pincite.core.text.plain import shortened
 
@@ -51,7 +54,8 @@ Key: TypeAlias = tuple[str, str]
 GridList: TypeAlias = list[Grid]
 ReviewList: TypeAlias = list[tuple[Grid, Cell]]
 WAIT_SECONDS, POLL_SECONDS = 0.5, 0.1
-MAX_COLUMN_NAME = 60
+MAX_COLUMN_NAME, MAX_SUGGESTED = 60, 6
+_QUOTED = re.compile(r"“([^“”]{1,60})”")
 _KINDS = {Kind.DATE: ColumnKind.DATE, Kind.COUNT: ColumnKind.NUMBER, Kind.YES_OR_NO: ColumnKind.YES_NO,
           Kind.LIST: ColumnKind.LIST}  # fmt: skip
 NOT_READABLE = "No text of the document could be read."
@@ -106,9 +110,7 @@ class Grids:
         """Create a grid of the question of a turn, asked of each document that it was asked of. Raises GridError."""
         asked = dict.fromkeys(piece.asked for piece in turn.plan.pieces if piece.name) if turn.plan else {}
         questions = list(asked) or [turn.plan.standalone_question if turn.plan else turn.question]
-        kinds = [_KINDS.get(kind_of(question), ColumnKind.TEXT) for question in questions]
-        columns = [new_column(shortened(question)[:MAX_COLUMN_NAME], question, kind)
-                   for question, kind in zip(questions, kinds, strict=True)]  # fmt: skip
+        columns = [new_column(_name_of(one), one, _kind_of(one)) for one in questions]
         return self.create(shortened(turn.question)[:MAX_NAME_LENGTH], columns, asked_of(turn))
 
     def rename(self, grid_id: str, name: str) -> None:
@@ -125,6 +127,19 @@ class Grids:
             one.id for one in columns if one.id in before and before[one.id] != replace(one, name=before[one.id].name)
         ]
         self._again(grid_id, lambda cell: cell.column_id in changed)
+
+    def add_suggested_columns(self, grid_id: str) -> None:
+        """Add columns for what at least half of the documents have in common. Raises GridError."""
+        grid, documents = self._store.get(grid_id), self._documents()
+        here = [documents[one] for one in grid.document_ids if one in documents]
+        known = {text.casefold() for column in grid.columns for text in (column.question, column.name)}
+        questions = [one for one in common_questions(here, self._library) if one.casefold() not in known]
+        columns = [new_column(_name_of(one), one, _kind_of(one)) for one in questions[:MAX_SUGGESTED]
+                   if _name_of(one).casefold() not in known]  # fmt: skip
+        if not columns:
+            hint = "Write questions of your own."
+            raise GridError("These documents have nothing more in common that could be asked.", hint=hint)
+        self.set_columns(grid_id, [*grid.columns, *columns][:MAX_COLUMNS])
 
     def set_documents(self, grid_id: str, document_ids: Sequence[str]) -> None:
         """Replace the rows and fill the new ones. Raises GridError."""
@@ -252,7 +267,7 @@ class Grids:
             read = document.status is DocumentStatus.READY
             if document.searchable and not (read and self._library.coverage(document.id).text == 0):
                 others = [grid.column(other) for of, other in waiting if of == document.id and other != column.id]
-                self._ask(grid_id, [column, *filter(None, others)][:MAX_COLUMNS], document)
+                self._ask(grid_id, [column, *filter(None, others)][:MAX_QUESTIONS], document)
                 return True
             if read or document.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED):
                 failed = Cell(*key, CellState.FAILED, detail=document.message or NOT_READABLE)
@@ -353,6 +368,16 @@ def asked_of(turn: Turn) -> tuple[str, ...]:
         return each
     searched = turn.plan.document_ids or turn.document_ids
     return searched if len(searched) > 1 and asks_of_each(turn.plan.standalone_question) else ()
+
+
+def _name_of(question: str) -> str:
+    """Return a short name for a column: the title or term that the question has in quotation marks, else its words."""
+    quoted = _QUOTED.search(question)
+    return quoted[1] if quoted else shortened(question)[:MAX_COLUMN_NAME]
+
+
+def _kind_of(question: str) -> ColumnKind:
+    return _KINDS.get(kind_of(question), ColumnKind.TEXT)
 
 
 def is_outdated(cell: Cell) -> bool:

@@ -4,6 +4,7 @@ import logging
 import re
 import threading
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -192,14 +193,36 @@ class Suggestions:
         return bool(whole) and at_place and held
 
 
+def common_questions(documents: Sequence[Document], library: "Library") -> list[str]:
+    """Return the questions on types, terms and headings that at least half of the documents have, commonest first."""
+    counts = Counter[str]()
+    for document in documents:
+        typical, kinds = _typical(document, ""), _of_own_words(document, library)
+        counts.update(list(dict.fromkeys([*typical, *(one.question for one in chain.from_iterable(kinds))])))
+    needed = max(2, -(-len(documents) // 2))
+    return [question for question, count in counts.most_common() if count >= needed]
+
+
+def _language(document: Document) -> str:
+    return next((field.value for field in document.metadata if field.name == "language"), "")[:2]
+
+
+def _typical(document: Document, otherwise: str) -> list[str]:
+    """Return the questions of the document's type, or of another where its own has none."""
+    kind = next((field.value for field in document.metadata if field.name == "document type"), "")
+    by_type = _questions().get(_language(document), {})
+    return by_type.get(kind, by_type.get(otherwise, []))
+
+
+def _of_own_words(document: Document, library: "Library") -> list[Iterator[_Candidate]]:
+    """Return what asks for a term or a section, which is understood in English only."""
+    english = _language(document) == "en"
+    return [_of_terms(document, library), _of_headings(document, library)] if english else []
+
+
 def _candidates(document: Document, library: "Library") -> Iterator[_Candidate]:
     """Yield questions of the document's type and of its own words in turn, then what it is about."""
-    facts = {field.name: field.value for field in document.metadata}
-    language = facts.get("language", "")[:2]
-    by_type = _questions().get(language, {})
-    typical = by_type.get(facts.get("document type", ""), by_type.get("any", []))
-    # what asks for a term or a section is understood in English only
-    kinds = [_of_terms(document, library), _of_headings(document, library)] if language == "en" else []
+    typical, kinds = _typical(document, "any"), _of_own_words(document, library)
     own = chain(filter(None, chain.from_iterable(zip_longest(*kinds))), _of_tables(document, library))
     others = filter(None, chain.from_iterable(zip_longest((_Candidate(one, "") for one in typical), own)))
     seen = set[str]()

@@ -200,6 +200,7 @@ def test_a_half_typed_question_outlives_another_page_and_files_may_be_dropped_an
     box = page.get_by_test_id("stChatInputTextArea")
     expect(box).to_be_visible()
     page.wait_for_function("document.body.dataset.drops")
+    expect(box).to_have_attribute("data-kept", "yes")
     box.press_sequentially("What is the pen")
     go_to(page, "Traces")
     expect(page.get_by_role("heading", name="Traces")).to_be_visible()

@@ -28,7 +28,7 @@ from pincite.core.services import grids, turns
 from pincite.core.services.bootstrap import Pincite, open_pincite
 from pincite.core.services.grids import asked_of, new_column, template_of, templates
 from tests.model_servers import Script, fake_openai_server
-from tests.support.pdfs import prose
+from tests.support.pdfs import headed, prose
 
 SECONDS = 300
 LEASES = {
@@ -367,6 +367,25 @@ def test_the_binder_of_a_grid_is_proved_against_its_sources(pincite: Pincite, tm
     empty = pincite.grids.create("Empty", (), ids)
     with pytest.raises(GridError, match="No cell"):
         pincite.exports.of_grid(pincite.grids.filled(empty.id))
+
+
+def test_columns_are_suggested_for_what_documents_have_in_common(pincite: Pincite) -> None:
+    sections = [("Rent", "The rent is EUR 900 a month."), ("Notice", "Notice is given three months ahead.")]
+    more = [("Rent", "EUR 700 are paid each month."), ("Notice", "Six weeks.")], [("Parking", "Cars park behind.")]
+    opening = ("Lease of a flat", "This lease is made in Leeds.")
+    files = [headed([(title, " ".join([text] * 9)) for title, text in (opening, *one)]) for one in (sections, *more)]
+    ids = [pincite.ingest.add(file, f"{at}.pdf").document.id for at, file in enumerate(files)]
+    pincite.ingest.wait()
+    grid = pincite.grids.create("Flats", (), ids)
+    pincite.grids.add_suggested_columns(grid.id)
+    pincite.grids.stop(grid.id)
+    names = [column.name for column in pincite.grids.filled(grid.id).grid.columns]
+    assert {"Rent", "Notice"} <= set(names) and "Parking" not in names
+    for column in pincite.grids.filled(grid.id).grid.columns:
+        assert column.question.endswith("?")
+    other = pincite.grids.create("One", (), ids[2:])
+    with pytest.raises(GridError, match="nothing more in common"):
+        pincite.grids.add_suggested_columns(other.id)
 
 
 def test_a_question_of_the_chat_becomes_a_grid(pincite: Pincite) -> None:
