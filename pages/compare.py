@@ -17,7 +17,8 @@ from pincite.pages.components.page_view import ShownPage, draw_pager, page_pictu
 from pincite.pages.components.versions import NEWER, OLDER, chosen_versions, keep_choice, swap
 from pincite.pages.components.words import count, escape, escape_lines
 
-AT, SLOTS, DRAWN = "difference_at", ("older_page", "newer_page"), "difference_drawn"
+AT, GROUP, PAIR = "difference_at", "differences_shown", "compared_pair"
+SLOTS, DRAWN = ("older_page", "newer_page"), "difference_drawn"
 MATTER, MOVED, REWORDED, ALL = "May matter", "Moved", "Reworded", "All"
 PICTURE_WIDTH, PART = 1100, 0.36  # pixels of a page, and the part of its height that is shown
 ROWS = 5  # of the list at once
@@ -36,6 +37,9 @@ def draw(app: Pincite) -> None:
     if not (older and newer):
         st.caption("Choose the older and the newer version.")
         return
+    if st.session_state.get(PAIR) != (older.id, newer.id):
+        forget()
+        st.session_state[PAIR] = (older.id, newer.id)
     with errors_shown(), st.spinner("Comparing…"):
         comparison = app.versions.compare(older.id, newer.id)
         draw_comparison(app, comparison, older, newer)
@@ -46,18 +50,13 @@ def choose_versions(documents: Mapping[str, Document]) -> None:
     left, middle, right = st.columns([12, 1, 12], vertical_alignment="bottom", gap="small")
     for column, key, label in ((left, OLDER, "Older version"), (right, NEWER, "Newer version")):
         column.selectbox(label, list(documents), index=None, format_func=lambda one: documents[one].name, key=key,
-                         placeholder="Choose a document", on_change=forget)  # fmt: skip
+                         placeholder="Choose a document")  # fmt: skip
     with middle:
-        icon_button("Swap the versions", "swap_horiz", swap_and_forget, key="swap_versions")
-
-
-def swap_and_forget() -> None:
-    swap()
-    forget()
+        icon_button("Swap the versions", "swap_horiz", swap, key="swap_versions")
 
 
 def forget() -> None:
-    for key in (AT, DRAWN, *SLOTS):
+    for key in (AT, GROUP, DRAWN, *SLOTS):
         st.session_state.pop(key, None)
 
 
@@ -71,8 +70,8 @@ def draw_comparison(app: Pincite, comparison: Comparison, older: Document, newer
         offered = [name for name in groups if name == MATTER or len(groups[MATTER]) < len(groups[name]) or
                    (groups[name] and name != ALL)]  # fmt: skip
         group = st.segmented_control(
-            "Show", offered, default=MATTER, required=True, key="differences_shown", label_visibility="collapsed",
-            format_func=lambda name: f"{name} ({len(groups[name])})", on_change=forget,
+            "Show", offered, default=MATTER, required=True, key=GROUP, label_visibility="collapsed",
+            format_func=lambda name: f"{name} ({len(groups[name])})", on_change=partial(go_to, 0),
         )  # fmt: skip
         shown = groups[group or MATTER]
         place = min(st.session_state.get(AT, 0), max(len(shown) - 1, 0))

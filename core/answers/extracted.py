@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pincite.core.answers.typed import CHOOSE, DECIDE, MAY_BE_STATED, values_in
+from pincite.core.answers.typed import CHOOSE, DECIDE, MAX_VALUE_LENGTH, MAY_BE_STATED, values_in
 from pincite.core.domain.answers import Citation
 from pincite.core.domain.grids import Cell, CellState, Column, ColumnKind
 from pincite.core.domain.ports import ChatModel
@@ -102,20 +102,19 @@ def _evidence(found: Sequence[Sequence[Evidence]], characters: int) -> list[Evid
 
 def _cell(unclear: Unclear, given: Mapping[str, Any], evidence: Sequence[Evidence], model: str) -> Cell:
     column, cell = unclear.column, unclear.cell
-    value, quotation = (flat(str(given.get(name) or "")) for name in ("value", "quotation"))
+    value = flat(str(given.get("value") or ""))[:MAX_VALUE_LENGTH]
+    quotation = flat(str(given.get("quotation") or ""))
     if not value and not quotation:
         agrees = cell.detail == MAY_BE_STATED  # quoting did not find it either
         return replace(cell, state=CellState.NOT_STATED, detail="") if agrees else cell
     citations = _located(quotation, evidence)
-    if not citations:
-        return cell
-    if not value:
+    if not citations or not value:
         return cell
     read = replace(cell, citations=citations, confidence=None)
     if column.kind in (ColumnKind.YES_NO, ColumnKind.CHOICE):
         choices = {one.casefold(): one for one in column.choices or ("Yes", "No")}
         detail = DECIDE if column.kind is ColumnKind.YES_NO else CHOOSE
-        return replace(read, value=choices.get(value.casefold(), ""), detail=detail)
+        return replace(read, value=choices.get(value.casefold(), cell.value), detail=detail)
     if column.kind in _TYPED:
         typed = values_in(column.kind, value)
         value = typed[0] if len(typed) == 1 else value

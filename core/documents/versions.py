@@ -166,8 +166,7 @@ def statements_of(pages: Iterable[Page]) -> list[Statement]:
             unwrapped = text.replace("\n", " ") if block.kind in _WRAPPED else text
             spans = [Span(0, len(text))] if block.kind in _WHOLE else split_sentences(unwrapped)
             for place, span in enumerate(spans):
-                new = _statement(page, block, span, trail.path[-1:], block_number)
-                new.first = place == 0
+                new = _statement(page, block, span, trail.path[-1:], block_number, first=place == 0)
                 if first_of_page and found and _goes_on(found[-1], new):
                     found[-1] = _joined(found[-1], new)
                 elif new.key or new.label:
@@ -243,7 +242,7 @@ def _unread(pages: Sequence[Page]) -> int:
 # ---------------------------------------------------------------- statements
 
 
-def _statement(page: Page, block: Block, span: Span, path: tuple[str, ...], number: int) -> Statement:
+def _statement(page: Page, block: Block, span: Span, path: tuple[str, ...], number: int, *, first: bool) -> Statement:
     start, end = block.start + span.start, block.start + span.end
     pieces, origins, position = [], [], 0
     for run in _RUN.finditer(page.text, start, end):
@@ -251,7 +250,7 @@ def _statement(page: Page, block: Block, span: Span, path: tuple[str, ...], numb
         origins.append((position, Extract(page.page_index, page.page_label, *run.span())))
         position += len(run.group()) + 1
     whole = Extract(page.page_index, page.page_label, start, end)
-    return Statement(" ".join(pieces), block.kind, "".join(path), number, (whole,), origins)
+    return Statement(" ".join(pieces), block.kind, "".join(path), number, (whole,), origins, first)
 
 
 def _goes_on(before: Statement, after: Statement) -> bool:
@@ -405,12 +404,12 @@ def _likenesses(
         for b in dict.fromkeys([*nlargest(CANDIDATES, shared, key=shared.__getitem__), *near]):
             alike = Indel.normalized_similarity(older[a].keys, newer[b].keys)
             here = gap == gap_of[True, b]
-            if here and (_same_row(older[a], newer[b]) or _same_number(older[a], newer[b])):
-                alike = max(alike, MIN_LIKENESS)
             words = min(len(older[a].keys), len(newer[b].keys))
             long = words >= MIN_MOVED_WORDS or (alike == 1 and older[a].kind is BlockKind.HEADING)
             if alike >= (MIN_LIKENESS if here else MIN_LIKENESS_MOVED) and (here or long):
                 yield alike + here, a, b
+            elif here and (_same_row(older[a], newer[b]) or _same_number(older[a], newer[b])):
+                yield alike, a, b  # unless either of them is more like another
 
 
 def _with_neighbours(statements: Sequence[Statement], at: int, free: list[int], other: Statement) -> Statement:

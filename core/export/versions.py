@@ -36,3 +36,7 @@ def _line(one: Difference) -> list[str]:
         return (pages_in_words(side.extracts), side.text) if side else ("", "")
 
     return [one.title, one.about, "yes" if one.matters else "no", one.heading, *told(one.old), *told(one.new)]
+
+
+FORMS = {".csv": as_csv, ".json": as_json}
+"""How a comparison is written, by the ending of the file."""

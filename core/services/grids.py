@@ -133,9 +133,9 @@ class Grids:
         grid, documents = self._store.get(grid_id), self._documents()
         here = [documents[one] for one in grid.document_ids if one in documents]
         known = {text.casefold() for column in grid.columns for text in (column.question, column.name)}
-        questions = [one for one in common_questions(here, self._library) if one.casefold() not in known]
-        columns = [new_column(_name_of(one), one, _kind_of(one)) for one in questions[:MAX_SUGGESTED]
-                   if _name_of(one).casefold() not in known]  # fmt: skip
+        named = {_name_of(one).casefold(): one for one in reversed(common_questions(here, self._library))}
+        questions = [one for name, one in reversed(named.items()) if known.isdisjoint((name, one.casefold()))]
+        columns = [new_column(_name_of(one), one, _kind_of(one)) for one in questions[:MAX_SUGGESTED]]
         if not columns:
             hint = "Write questions of your own."
             raise GridError("These documents have nothing more in common that could be asked.", hint=hint)

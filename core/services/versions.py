@@ -6,17 +6,16 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from pincite.core.documents.versions import compare
-from pincite.core.domain.documents import Document
+from pincite.core.domain.documents import Document, DocumentStatus
 from pincite.core.domain.errors import DocumentError
 from pincite.core.domain.versions import Comparison
-from pincite.core.export.versions import as_csv, as_json
+from pincite.core.export.versions import FORMS
 from pincite.core.search.relations import Relation
 from pincite.core.text.checker import installed_checker
 
 if TYPE_CHECKING:
     from pincite.core.store.library import Library
 
-FORMS = {".csv": as_csv, ".json": as_json}
 MAX_KEPT = 4
 """Number of comparisons that are kept in memory."""
 
@@ -52,12 +51,14 @@ class Versions:
         return next((one.older.id for one in sorted(own, key=lambda one: not one.whole)), "")
 
     def export(self, comparison: Comparison, ending: str) -> bytes:
-        """Return the differences as a file of one of ``FORMS``."""
+        """Return the differences as a file of one of ``core.export.versions.FORMS``."""
         names = [self._library.get(one).name for one in (comparison.older_id, comparison.newer_id)]
         return FORMS[ending](comparison, names[0], names[1])
 
     def _readable(self, document_id: str) -> Document:
         document = self._library.get(document_id)
+        if document.status is DocumentStatus.FAILED:
+            raise DocumentError(f"{document.name} could not be read.", hint=document.message)
         if not document.searchable:
             raise DocumentError(f"{document.name} has not been read yet.", hint="Wait until it is read.")
         if self._library.coverage(document.id).text == 0:

@@ -232,6 +232,25 @@ def test_a_clause_with_its_number_is_changed_whatever_its_words() -> None:
     assert one.kind is DifferenceKind.CHANGED and Concern.FIGURE in one.concerns
 
 
+def test_a_clause_that_moved_is_not_the_new_one_with_its_number() -> None:
+    fees = ("4. Fees", "4.1 The Customer pays the fee within thirty days.")
+    secrets = "Each party shall keep the confidential information of the other secret."
+    rights = "The Supplier keeps all rights in the materials that it has made."
+    stays = ("6. Rights", f"6.1 {rights}", "6.2 The Customer may use them during the term.")
+    old = (*fees, "5. Secrecy", f"5.1 {secrets}", *stays)
+    new = (
+        *fees,
+        "5. Prices",
+        "5.1 On each anniversary the fee may rise by 3 %.",
+        *stays,
+        "7. Secrecy",
+        f"7.1 {secrets}",
+    )
+    added, moved = compared(*new, older=old).differences
+    assert added.kind is DifferenceKind.ADDED and added.new and "5.1 On each anniversary" in added.new.text
+    assert moved.kind is DifferenceKind.MOVED and moved.new and secrets in moved.new.text
+
+
 @pytest.mark.parametrize(
     ("old", "new", "kind"),
     [

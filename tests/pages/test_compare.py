@@ -34,7 +34,9 @@ def test_chosen_versions_are_compared_with_their_pages(app: Pincite) -> None:
     assert "The rent is :red[~~EUR 2,750~~] a month." in words and "is :green[**EUR 2,950**] a month." in words
     assert "1 of 1" in words
     assert words.count("Page 1 of 1") == 2
+    screen.test.session_state["difference_at"] = 7
     screen.press("Swap the versions")
+    assert "difference_at" not in screen.test.session_state, "another pair begins at its first change"
     assert screen.test.dataframe[0].value["Newer"][0] == "The rent is EUR 2,750 a month."
     screen.assert_sound()
 

@@ -369,7 +369,9 @@ def test_the_binder_of_a_grid_is_proved_against_its_sources(pincite: Pincite, tm
         pincite.exports.of_grid(pincite.grids.filled(empty.id))
 
 
-def test_columns_are_suggested_for_what_documents_have_in_common(pincite: Pincite) -> None:
+def test_columns_are_suggested_for_what_documents_have_in_common(
+    pincite: Pincite, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sections = [("Rent", "The rent is EUR 900 a month."), ("Notice", "Notice is given three months ahead.")]
     more = [("Rent", "EUR 700 are paid each month."), ("Notice", "Six weeks.")], [("Parking", "Cars park behind.")]
     opening = ("Lease of a flat", "This lease is made in Leeds.")
@@ -381,6 +383,13 @@ def test_columns_are_suggested_for_what_documents_have_in_common(pincite: Pincit
     pincite.grids.stop(grid.id)
     names = [column.name for column in pincite.grids.filled(grid.id).grid.columns]
     assert {"Rent", "Notice"} <= set(names) and "Parking" not in names
+    twice = ["What does “Fee” mean?", "What does it say about “Fee”?"]
+    monkeypatch.setattr(grids, "common_questions", lambda *_: twice)
+    pincite.grids.add_suggested_columns(grid.id)
+    [fee] = [one for one in pincite.grids.filled(grid.id).grid.columns if one.name == "Fee"]
+    assert fee.question == twice[0], "the commoner of two with one name"
+    monkeypatch.undo()
+    pincite.grids.stop(grid.id)
     for column in pincite.grids.filled(grid.id).grid.columns:
         assert column.question.endswith("?")
     other = pincite.grids.create("One", (), ids[2:])
