@@ -1,6 +1,12 @@
 const SAVED = "pincite-half-typed"
 const box = () => document.querySelector('[data-testid="stChatInputTextArea"]')
 
+// The box may be drawn after its script.
+function withBox(act, tries = 100) {
+  if (box()) act()
+  else if (tries) setTimeout(() => withBox(act, tries - 1), 100)
+}
+
 function write(area, text) {
   Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(area, text)
   area.dispatchEvent(new Event("input", { bubbles: true }))
@@ -99,9 +105,8 @@ function takeDrops() {
 }
 
 // Files are read as soon as they are there, where no question is being typed with them.
-function sendFiles(tries = 100) {
-  const input = box()?.closest('[data-testid="stChatInput"]')
-  if (!input && tries) setTimeout(() => sendFiles(tries - 1), 100) // the box is drawn later
+function sendFiles() {
+  const input = box().closest('[data-testid="stChatInput"]')
   if (!input || input.dataset.sends) return
   input.dataset.sends = "yes"
   const send = () => {
@@ -176,17 +181,19 @@ function copyAnswer(text) {
 const hideCard = () => document.querySelector(".pincite-card")?.remove()
 
 export default function ({ data, setTriggerValue }) {
-  keepTyped()
   takeDrops()
-  sendFiles()
   focusWithSlash()
   offerQuestion()
   names = [...data.names.map((name) => ({ name })), ...data.sessions.map(([session, name]) => ({ session, name }))]
   const listed = JSON.stringify(names)
-  if (box()?.dataset.listed !== listed) drawNames?.()
-  if (box()) box().dataset.listed = listed
   openSession = (session) => setTriggerValue("session", session)
-  offerNames()
+  withBox(() => {
+    keepTyped()
+    sendFiles()
+    if (box().dataset.listed !== listed) drawNames?.()
+    box().dataset.listed = listed
+    offerNames()
+  })
   const pane = document.querySelector(`.st-key-${data.pane}`)
   if (!pane) return
   announce(pane, pane.dataset.session === data.session ? data.status : "")
