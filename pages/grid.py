@@ -8,7 +8,7 @@ import streamlit as st
 
 from pincite.core.domain.documents import Document
 from pincite.core.domain.errors import GridError
-from pincite.core.domain.grids import MAX_NAME_LENGTH, Cell, CellState, Column, FilledGrid, Grid
+from pincite.core.domain.grids import MAX_NAME_LENGTH, Cell, CellState, Column, FilledGrid, Filter, Grid
 from pincite.core.domain.keys import in_words
 from pincite.core.services.bootstrap import Pincite
 from pincite.core.services.grids import is_outdated, new_column, templates
@@ -20,12 +20,14 @@ from pincite.pages.components.cells import (
     TABLE,
     as_columns,
     as_rows,
+    choices_of,
     choose_cell,
     chosen_cell,
 )
 from pincite.pages.components.collections import documents_of
 from pincite.pages.components.controls import button, confirm_deletion, danger, download, icon_button, quiet, row
 from pincite.pages.components.facade import errors_shown, show
+from pincite.pages.components.filters import draw_filter, narrowed, told
 from pincite.pages.components.layout import BESIDE
 from pincite.pages.components.page_view import ShownPage, draw_page_panel, show_page, shown_page
 from pincite.pages.components.sessions import begin_with
@@ -50,15 +52,21 @@ def draw(app: Pincite) -> None:
     grid = choose_grid(grids)
     filled = app.grids.filled(grid.id)
     documents = {one.id: one for one in app.library.list()}
-    draw_tools(app, filled, documents)
+    wanted = draw_tools(app, filled, documents)
     if not grid.columns or not grid.document_ids:
         st.info("This grid has no columns or no documents yet. Add them above.", icon=":material/grid_on:")
         return
+    try:
+        grid = narrowed(filled, wanted).grid
+    except ValueError as error:
+        st.warning(f"“{error}” is no value to compare these with.", icon=":material/filter_alt:")
+        wanted = None
     cell = chosen_cell(TABLE, grid)
     table, beside = st.columns([11, 9], gap="medium") if cell else (st.container(), None)
     with table:
         running = app.grids.is_running(grid.id)
-        st.fragment(draw_table, run_every=1.5 if running else None)(app, grid.id, documents, cell is not None, running)
+        table_alone = st.fragment(draw_table, run_every=1.5 if running else None)
+        table_alone(app, grid.id, documents, wanted, cell is not None, running)
     if cell and beside and cell[0] in documents:
         with beside:
             draw_cell(app, filled, documents[cell[0]], cell)
@@ -105,7 +113,8 @@ def choose_grid(grids: Sequence[Grid]) -> Grid:
     return next(one for one in grids if one.id == chosen)
 
 
-def draw_tools(app: Pincite, filled: FilledGrid, documents: dict[str, Document]) -> None:
+def draw_tools(app: Pincite, filled: FilledGrid, documents: dict[str, Document]) -> Filter | None:
+    """Draw what changes the grid or narrows it; return its filter."""
     grid = filled.grid
     with row():
         # with new keys they close once something was saved
@@ -115,6 +124,7 @@ def draw_tools(app: Pincite, filled: FilledGrid, documents: dict[str, Document])
             "Documents", icon=":material/description:", type="tertiary", key=f"rows_{hash(grid.document_ids)}"
         ):
             draw_rows(app, grid, documents)
+        wanted = draw_filter(grid, close_cell)
         if outdated := sum(map(is_outdated, filled.cells.values())):
             button(f"Ask {count(outdated, 'cell')} again", "refresh", app.grids.refresh, grid.id, type="tertiary",
                    help="Their document or question has changed, or they failed")  # fmt: skip
@@ -133,6 +143,7 @@ def draw_tools(app: Pincite, filled: FilledGrid, documents: dict[str, Document])
         if danger("Delete", "grid"):
             words = f"**{escape(grid.name)}** and its values will be deleted. Documents stay."
             confirm_deletion("Delete this grid?", words, app.grids.delete, grid.id)
+    return wanted
 
 
 def keys_of(grid: Grid) -> list[tuple[str, str]]:
@@ -183,7 +194,9 @@ def draw_rows(app: Pincite, grid: Grid, documents: dict[str, Document]) -> None:
                 st.rerun()
 
 
-def draw_table(app: Pincite, grid_id: str, documents: dict[str, Document], narrow: bool, running: bool) -> None:
+def draw_table(
+    app: Pincite, grid_id: str, documents: dict[str, Document], wanted: Filter | None, narrow: bool, running: bool
+) -> None:
     """The table, drawn again while its cells are answered."""
     try:
         filled = app.grids.filled(grid_id)
@@ -204,7 +217,12 @@ def draw_table(app: Pincite, grid_id: str, documents: dict[str, Document], narro
             st.caption(f"{count(waiting, 'cell')} not read yet")
             button("Go on", "play_arrow", app.grids.run, grid_id, key="run_grid")
         else:
-            st.caption(summary(filled), width="stretch")
+            st.caption(told(filled, wanted) if wanted else summary(filled), width="stretch")
+    filled = narrowed(filled, wanted)
+    grid = filled.grid
+    if not grid.document_ids:
+        st.info("No document has such a value.", icon=":material/filter_alt:")
+        return
     before = chosen_cell(TABLE, grid)
     st.dataframe(
         as_rows(filled, documents), hide_index=True, key=TABLE, selection_mode="single-cell", on_select="rerun",
@@ -303,10 +321,6 @@ def draw_correction(app: Pincite, grid: Grid, column: Column, cell: Cell, key: s
             with errors_shown():
                 app.grids.correct(grid.id, cell.key, value or "")
                 st.rerun()
-
-
-def choices_of(column: Column) -> tuple[str, ...]:
-    return ("Yes", "No") if KINDS[column.kind] == "Yes or no" else column.choices
 
 
 show(draw)

@@ -2,8 +2,9 @@
 
 DATA is the folder of training data; our own messages are in routing.tsv and, those that ask documents, in
 ``training/yes_no``, ``training/ordinary`` and ``training/reader``; follow_ups.tsv holds messages that need the
-question before them, and others; changes.tsv sentences that amend or replace another text, and others; dates.tsv
-questions for dates and sentences with one. Writes utterances.json with ``--write``.
+question before them, and others; selecting.tsv those that select documents by a limit, and others; changes.tsv
+sentences that amend or replace another text, and others; dates.tsv questions for dates and sentences with one. Writes
+utterances.json with ``--write``.
 """
 
 import argparse
@@ -11,7 +12,7 @@ import csv
 import gzip
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from sklearn.model_selection import LeaveOneGroupOut, StratifiedKFold
 from benchmarks.measures import read_questions
 from pincite.core.domain.questions import Wish
 from pincite.core.questions.follow_up import LEANS as LEANING
-from pincite.core.questions.utterances import COMPARISON, LEANS, Changes
+from pincite.core.questions.utterances import COMPARISON, LEANS, MIN_SELECTS, SELECTS, Changes
 from pincite.core.questions.utterances import described as measures
 from pincite.core.text.sentences import split_sentences
 from training.fit_quoting import ORDINARY, YES_NO
@@ -38,7 +39,7 @@ OPEN_QUESTIONS = {
 }
 OF_ORDINARY = 800
 """Number of questions to one ordinary document, as the contrast to comparisons of several."""
-STRENGTH, STRENGTH_OF_LEANING, STRENGTH_OF_SENTENCES = 30.0, 1.0, 3.0
+STRENGTH, STRENGTH_OF_LEANING, STRENGTH_OF_SENTENCES, STRENGTH_OF_SELECTING = 30.0, 1.0, 3.0, 1.0
 """Inverse of the penalty."""
 CHANGES = "changes.tsv"
 SENTENCES = (CHANGES, "dates.tsv")
@@ -100,15 +101,22 @@ def _learned(data: Path, *, with_e5: bool) -> dict[str, Any]:
         np.array([leans for *_, leans in follow_ups]),
         np.array([_counts_for(writer, text) for writer, text, _ in follow_ups]),
     )
+    selecting = _selecting([*comparisons, *ordinary], described)
     result: dict[str, Any] = {
         "messages": len(own),
         "open questions": len(texts) - len(own),
         **_left_out(rows, wishes, counts, len(own)),
         COMPARISON: _comparisons_left_out(*compared),
         LEANS: _leaning_left_out(*after, writers),
+        SELECTS: _selecting_left_out(*selecting),
     }
-    model, *others = _fit(rows, wishes, counts), _fit(*compared), _fit(*after, STRENGTH_OF_LEANING)
-    names = [*model.classes_, COMPARISON, LEANS]
+    model, *others = (
+        _fit(rows, wishes, counts),
+        _fit(*compared),
+        _fit(*after, STRENGTH_OF_LEANING),
+        _fit(*selecting[:3], STRENGTH_OF_SELECTING),
+    )
+    names = [*model.classes_, COMPARISON, LEANS, SELECTS]
     weights = dict(zip(names, [*model.coef_, *(one.coef_[0] for one in others)], strict=True))
     biases = dict(zip(names, [*model.intercept_, *(one.intercept_[0] for one in others)], strict=True))
     for file in SENTENCES:
@@ -225,6 +233,35 @@ def _leaning_left_out(
         "stands alone, read after it": float(read_after[~leans].mean()),
     }
     return {name: round(share, 3) for name, share in shares.items()}
+
+
+def _selecting(
+    others: Sequence[str], described: Callable[[Sequence[str]], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str]]:
+    """Return measures, labels, weights and writers of messages that select documents by a limit, and of others."""
+    rows = _rows("selecting.tsv")
+    texts = [*(row[-1] for row in rows), *others]
+    selects = np.array([row[1] == SELECTS for row in rows] + [False] * len(others))
+    counts = np.repeat([1.0, OPEN_COUNTS_FOR], [len(rows), len(others)])
+    return described(texts), selects, counts, [*(row[0] for row in rows), *(OPEN for _ in others)]
+
+
+def _selecting_left_out(
+    rows: np.ndarray, selects: np.ndarray, counts: np.ndarray, writers: Sequence[str]
+) -> dict[str, float]:
+    """Return the shares of each writer's messages that a fit without them takes for selecting ones."""
+    taken, by = np.zeros(len(selects), dtype=bool), np.array(writers)
+    for writer in sorted(set(writers) - {OPEN}):
+        own = by == writer
+        fitted = _fit(rows[~own], selects[~own], counts[~own], STRENGTH_OF_SELECTING)
+        taken[own] = fitted.decision_function(rows[own]) >= MIN_SELECTS
+    others = by == OPEN
+    for seen, unseen in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(rows, selects):
+        fitted = _fit(rows[seen], selects[seen], counts[seen], STRENGTH_OF_SELECTING)
+        held = unseen[others[unseen]]
+        taken[held] = fitted.decision_function(rows[held]) >= MIN_SELECTS
+    shares = {"told": taken[selects], "told of others": taken[~selects & ~others], "told of ordinary": taken[others]}
+    return {name: round(float(share.mean()), 3) for name, share in shares.items()}
 
 
 def _sentences_left_out(

@@ -100,7 +100,7 @@ def _value(column: Column, answer: Sequence[AnswerPart]) -> str:
         case ColumnKind.CHOICE:
             return _choice(column.choices, texts[0])
         case ColumnKind.DATE | ColumnKind.AMOUNT | ColumnKind.NUMBER:
-            return _first(_only(iter(values_in(column.kind, text))) for text in texts)
+            return _first(only(iter(values_in(column.kind, text))) for text in texts)
 
 
 def _choice(choices: Sequence[str], text: str) -> str:
@@ -109,7 +109,7 @@ def _choice(choices: Sequence[str], text: str) -> str:
     for choice in sorted(choices, key=len, reverse=True):
         rest, times = re.subn(rf"(?<!\w){re.escape(choice.casefold())}(?!\w)", " ", rest)
         found += [choice] * bool(times)
-    return _only(iter(found))
+    return only(iter(found))
 
 
 def _dates(text: str) -> Iterator[str]:
@@ -146,7 +146,7 @@ def _plain(quantity: Quantity) -> str:
     return format(Decimal(str(quantity.value)).normalize(), "f")
 
 
-def _only(found: Iterator[str]) -> str:
+def only(found: Iterator[str]) -> str:
     """Return the one value; empty if there is none or they differ."""
     values = dict.fromkeys(found)
     return next(iter(values)) if len(values) == 1 else ""

@@ -100,6 +100,50 @@ class FilledGrid:
         return sum(self.cell(*key).state is CellState.WAITING for key in every)
 
 
+class Relation(Key):
+    """How a value compares with the limit of a filter."""
+
+    BELOW = "below"
+    AT_MOST = "at_most"
+    EQUAL = "equal"
+    AT_LEAST = "at_least"
+    ABOVE = "above"
+    IS = "is"
+    """It is one of the filter's values."""
+    CONTAINS = "contains"
+
+    def holds(self, order: int) -> bool:
+        """Return whether it holds for a value that is less (-1) than the limit, equal (0) or more (1)."""
+        return order in _ORDERS[self]
+
+
+_ORDERS = {
+    Relation.BELOW: (-1,),
+    Relation.AT_MOST: (-1, 0),
+    Relation.EQUAL: (0,),
+    Relation.AT_LEAST: (0, 1),
+    Relation.ABOVE: (1,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which documents of a grid are shown: those with such a value in a column."""
+
+    column_id: str
+    relation: Relation
+    values: tuple[str, ...]
+    """The limit, the words that are contained, or the values of which it is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The documents that a filter selects, and those of which it is not sure, in the grid's order."""
+
+    document_ids: tuple[str, ...]
+    unsure: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class GridTemplate:
     name: str

@@ -54,6 +54,8 @@ class AnswerRequest:
     """The separate questions of one that asks several things; empty where it asks one."""
     of_each: bool = False
     """The pieces ask documents that the question does not name: perhaps those that do not answer are not meant."""
+    selects: bool = False
+    """It asks which of these documents are within a limit."""
     kind: Kind = Kind.EXPLANATION
 
 

@@ -91,6 +91,8 @@ class SearchPlan:
     """The whole question as it may be meant apart from the first sub-query; the reranker settles which fits."""
     carried: str = ""
     """What was asked before, in brackets behind the question that needs it."""
+    selects: bool = False
+    """The question asks which of several documents are within a limit: "leases that end before 2027"."""
     attempt: int = 0
     notes: tuple[str, ...] = ()
     """What was changed and why, for the trace."""

@@ -32,7 +32,9 @@ MAX_CHARACTERS = 300
 """Longer messages are judged by their beginning."""
 WEIGHT_OF_E5 = 3.0
 """Its vectors lie close to each other."""
-COMPARISON, LEANS = "comparison", "leans"
+MIN_SELECTS = 0.85
+"""Log-odds: other questions with a figure or a date are commoner than those that select documents by one."""
+COMPARISON, LEANS, SELECTS = "comparison", "leans", "selects"
 _WORD = re.compile(r"[^\W_]+|[?!.¿？؟]")
 Matrix = NDArray[np.float64]
 _Name = TypeVar("_Name", bound=StrEnum)
@@ -96,9 +98,22 @@ def asks_of_each(text: str) -> bool:
 
 
 @lru_cache(maxsize=256)
+def selects_documents(text: str) -> bool:
+    """Return whether the message asks which documents are within a limit that it states: "leases under 2,000 euros"."""
+    return _log_odds(SELECTS, text, with_e5=e5_is_here()) >= MIN_SELECTS
+
+
+@lru_cache(maxsize=256)
 def leaning_of(text: str) -> float:
     """Return the probability that a message is understood only with the one before it."""
     return float(1 / (1 + np.exp(-_log_odds(LEANS, text, with_e5=e5_is_here()))))
+
+
+def nearest_of(text: str, others: Sequence[str]) -> int:
+    """Return the position of the text of others that is nearest in meaning; with E5 also in another language."""
+    embedder = _e5() if e5_is_here() else _minilm()
+    vectors = np.asarray(embedder.embed_queries([text, *others]))
+    return int(np.argmax(vectors[1:] @ vectors[0]))
 
 
 def _log_odds(name: str, text: str, *, with_e5: bool) -> float:

@@ -14,6 +14,9 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from pincite.core.answers.extracted import MAX_QUESTIONS, Unclear, extracted
+from pincite.core.answers.limits import TYPED as TYPED
+from pincite.core.answers.limits import limit_in
+from pincite.core.answers.limits import selected as selected
 from pincite.core.answers.typed import cell_of, fits
 from pincite.core.domain.documents import Document, DocumentStatus
 from pincite.core.domain.errors import GridError, PinciteError, UnknownGridError
@@ -37,7 +40,7 @@ from pincite.core.export.grids import FORMS
 from pincite.core.graph.build import build_graph
 from pincite.core.graph.context import Equipment
 from pincite.core.models.client import stoppable
-from pincite.core.questions.utterances import asks_of_each
+from pincite.core.questions.utterances import asks_of_each, date_role_of, nearest_of
 from pincite.core.questions.wording import kind_of
 from pincite.core.services.suggestions import common_questions
 from pincite.core.services.turns import CLOSING_SECONDS, asked_alone
@@ -112,6 +115,32 @@ class Grids:
         questions = list(asked) or [turn.plan.standalone_question if turn.plan else turn.question]
         columns = [new_column(_name_of(one), one, _kind_of(one)) for one in questions]
         return self.create(shortened(turn.question)[:MAX_NAME_LENGTH], columns, asked_of(turn))
+
+    def to_filter(self, turn: Turn) -> tuple[Grid, Column, str] | None:
+        """Return the grid and the column that hold the values which a turn's limit selects from, and the limit.
+
+        Of the columns of its kind in grids with all documents that were asked, the one that asks most alike.
+        """
+        limit = limit_in(turn.plan.standalone_question) if turn.plan and turn.plan.selects else None
+        if turn.plan is None or limit is None:
+            return None
+        asked = {one for piece in turn.plan.pieces for one in piece.query.document_ids}
+        kind, value = limit
+        columns = [
+            (grid, column)
+            for grid in self.list()
+            if asked <= set(grid.document_ids)
+            for column in grid.columns
+            if column.kind is kind or (kind is ColumnKind.NUMBER and column.kind is ColumnKind.AMOUNT)
+        ]
+        if not columns:
+            return None
+        question = turn.plan.standalone_question
+        if kind is ColumnKind.DATE:
+            role = date_role_of(question)
+            columns = [one for one in columns if date_role_of(one[1].question) is role] or columns
+        grid, column = columns[nearest_of(question, [column.question for _, column in columns])]
+        return grid, column, value
 
     def rename(self, grid_id: str, name: str) -> None:
         self._store.rename(grid_id, name)
@@ -361,7 +390,7 @@ class Grids:
 
 def asked_of(turn: Turn) -> tuple[str, ...]:
     """Return the documents that a turn asked, or would have to ask, one by one; none if it is no such question."""
-    if turn.plan is None:
+    if turn.plan is None or turn.plan.selects:
         return ()
     each = tuple(dict.fromkeys(one for piece in turn.plan.pieces if piece.name for one in piece.query.document_ids))
     if each:

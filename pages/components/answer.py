@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby, takewhile, zip_longest
 
 import streamlit as st
@@ -37,6 +38,8 @@ from pincite.pages.components.words import (
     tame,
 )
 
+MIN_ROWS = 3
+"""Documents that are drawn as a table, each with its answer."""
 BETWEEN_CELLS, TAB = "\u2003\u2003", "\t"
 COMPARED = {Likeness.AGREES: "match", Likeness.DIFFERS: "differ", Likeness.UNKNOWN: "cannot be compared"}
 _WRITTEN = (PartKind.PROSE, PartKind.DECLINE, PartKind.NOTE)
@@ -54,6 +57,8 @@ def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str
         own = [claim for claim in claims if start <= claim.start < end]
         if rows := _figure_rows(stretch):
             shown.append(f"{rows}\n\n{_badges(stretch, own, start)}")
+        elif rows := _document_rows(stretch, own, start):
+            shown.append(rows)
         elif stretch[0].kind in _WRITTEN:
             shown.append(plain_headings("".join(_prose(stretch, own, start))))
         elif len(stretch) > 1:
@@ -66,12 +71,14 @@ def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str
 
 
 def _stretches(parts: Sequence[AnswerPart]) -> Iterator[Sequence[AnswerPart]]:
-    """Yield groups of parts: figures, prose, the quoted rows of a table; every other part separately."""
+    """Yield groups of parts: figures, documents, prose, the quoted rows of a table; every other part separately."""
     at = 0
     while at < len(parts):
         end = at + 1
         if (figures := _figures_end(parts, at)) > at:
             end = figures
+        elif (documents := _documents_end(parts, at)) > at:
+            end = documents
         elif parts[at].kind in _WRITTEN:
             while end < len(parts) and parts[end].kind in _WRITTEN and _figures_end(parts, end) == end:
                 end += 1
@@ -129,6 +136,40 @@ def _figure_rows(parts: Sequence[AnswerPart]) -> str:
         *("\t".join([row, *(cells.get((row, one), "") for one in columns)]) for row in rows),
     ]
     return _table("\n".join(lines))
+
+
+def _documents_end(parts: Sequence[AnswerPart], at: int) -> int:
+    """Return the end of a run of documents, each with its quotations, that are drawn as a table; ``at`` if none is."""
+    run = list(takewhile(lambda one: not one.text.strip() or _names(one) or _is_cell(one), parts[at:]))
+    while run and not _is_cell(run[-1]):
+        run.pop()
+    return at + len(run) if _document_rows(run, (), 0) else at
+
+
+def _names(part: AnswerPart) -> bool:
+    return part.kind is PartKind.NOTE and part.text.endswith(":")
+
+
+def _is_cell(part: AnswerPart) -> bool:
+    return part.verbatim and bool(part.text.strip()) and "\t" not in part.text
+
+
+def _document_rows(parts: Sequence[AnswerPart], claims: Sequence[Claim], start: int) -> str:
+    """Draw what several documents answer as a table with a row for each; empty where they are few."""
+    rows: list[tuple[str, list[str]]] = []
+    for part in parts:
+        if _names(part):
+            rows.append((escape(flat(part.text.rstrip(":"))), []))
+        elif part.text.strip():
+            if not rows or not _is_cell(part):
+                return ""
+            own = [claim for claim in claims if start <= claim.start < start + len(part.text)]
+            rows[-1][1].append("".join(_quoted(replace(part, text=flat(part.text)), own)))
+        start += len(part.text)
+    if len(rows) < MIN_ROWS or not all(quoted for _, quoted in rows):
+        return ""
+    lines = ["| Document | Answer |", "|:--|:--|", *(f"| {name} | {' '.join(quoted)} |" for name, quoted in rows)]
+    return "\n".join(lines)
 
 
 def _badges(parts: Sequence[AnswerPart], claims: Sequence[Claim], start: int) -> str:

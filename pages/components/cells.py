@@ -37,6 +37,7 @@ _GROUNDS = {
 
 
 OPEN, TABLE = "open_grid", "grid_cells"
+YES_NO = ("Yes", "No")
 
 
 def open_grid(grid: Grid, key: tuple[str, str] | None = None) -> None:
@@ -46,6 +47,11 @@ def open_grid(grid: Grid, key: tuple[str, str] | None = None) -> None:
     if key and key[0] in grid.document_ids:
         choose_cell(TABLE, grid, key)
     st.switch_page("pages/grid.py")
+
+
+def choices_of(column: Column) -> tuple[str, ...]:
+    """Return the values that a column's cells may have; none if they are free."""
+    return YES_NO if column.kind is ColumnKind.YES_NO else column.choices
 
 
 def cell_text(cell: Cell) -> str:

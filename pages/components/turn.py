@@ -36,6 +36,7 @@ from pincite.pages.components.controls import (
     row,
 )
 from pincite.pages.components.facade import errors_shown, safely
+from pincite.pages.components.filters import set_filter
 from pincite.pages.components.illustrations import draw_related
 from pincite.pages.components.page_view import draw_chips, passages_found
 from pincite.pages.components.printing import draw_printed_citations
@@ -315,11 +316,26 @@ def _draw_ways_on(app: Pincite, turn: Turn) -> None:
                            help="A value for each document, to check, correct and export"):  # fmt: skip
             with errors_shown():
                 open_grid(app.grids.create_from(turn))
+        if turn.plan and turn.plan.selects:
+            _draw_way_to_grid(app, turn)
         if NO_DOCUMENT in turn.notices:
             button("Search the documents", "search", partial(again, mode=Mode.DOCUMENTS), key=f"documents_{turn.id}")
         if turn.intent is Intent.ABOUT:
             st.page_link("pages/documents.py", label="Documents", icon=":material/description:")
             st.page_link("pages/settings.py", label="Settings", icon=":material/settings:")
+
+
+def _draw_way_to_grid(app: Pincite, turn: Turn) -> None:
+    """Offer to select documents in a grid by their values, with the limit of the question."""
+    found = app.grids.to_filter(turn)
+    label = f"Filter the grid {found[0].name}" if found else "Select documents in a grid"
+    if button(label, "filter_alt", key=f"filter_{turn.id}",
+              help="A grid has the value of each document in a column, by which documents are selected"):  # fmt: skip
+        if found:
+            grid, column, limit = found
+            set_filter(grid, column, limit)
+            open_grid(grid)
+        st.switch_page("pages/grid.py")
 
 
 def _draw_quiet_actions(app: Pincite, turn: Turn) -> None:

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from pincite.core.answers.quoting import Quoting
+from pincite.core.domain.answers import lists_passages
 from pincite.core.domain.questions import Wish
 from pincite.core.domain.search import Candidate, Intent, Mode, SearchPlan, SearchResult
 from pincite.core.domain.turns import NO_DOCUMENT, TurnStatus
 from pincite.core.graph.nodes.router import _by_rule, _by_wish
 from pincite.core.questions.reading import without_greeting
-from pincite.core.questions.utterances import asks_of_each, wish_of
+from pincite.core.questions.utterances import asks_of_each, selects_documents, wish_of
 from tests.graph.world import REPORT, ScriptedModel, Shelf, WordSearch
 from tests.questions.asking import read
 
@@ -48,6 +49,24 @@ def test_question_to_each_document_is_distinguished_from_question_to_one() -> No
     lines = Path(__file__).with_name("utterances_comparison.tsv").read_text(encoding="utf-8").splitlines()
     counts = Counter((kind, asks_of_each(text)) for kind, text in (line.split("\t") for line in lines))
     assert counts["comparison", True] >= 0.7 * 120 and counts["documents", True] <= 0.03 * 120, counts
+
+
+def test_question_for_documents_within_a_limit_is_recognised() -> None:
+    lines = Path(__file__).with_name("utterances_selecting.tsv").read_text(encoding="utf-8").splitlines()
+    counts = Counter((kind, selects_documents(text)) for kind, text in (line.split("\t") for line in lines))
+    assert counts["selects", True] >= 0.75 * 60 and counts["documents", True] <= 0.05 * 60, counts
+
+
+@pytest.mark.parametrize("others", [0, 11])
+def test_no_single_document_answers_a_question_for_those_within_a_limit(world: Any, others: int) -> None:
+    shelf = Shelf(FLATS | {f"kettle{number}.pdf": ["It boils quickly."] for number in range(others)})
+    turn = (
+        world(Quoting(), shelf=shelf, search=WordSearch(shelf, floor=0.1))
+        .ask("flats with a rent below 1,000 euros")
+        .turn
+    )
+    assert turn.plan.selects and len(turn.plan.pieces) == (0 if others else 2)
+    assert lists_passages(turn.parts) and "925" in turn.answer
 
 
 def test_what_several_documents_say_of_one_thing_is_asked_of_each(world: Any) -> None:

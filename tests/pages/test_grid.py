@@ -1,7 +1,7 @@
 """The grid in its states: none, one that is filled, a cell with its page."""
 
 from pincite.core.domain.documents import Document
-from pincite.core.domain.grids import CellState, ColumnKind, FilledGrid
+from pincite.core.domain.grids import CellState, ColumnKind, FilledGrid, Relation
 from pincite.core.services.bootstrap import Pincite
 from pincite.core.services.grids import new_column
 from pincite.pages.components.cells import KINDS, as_columns, as_rows, cell_text
@@ -67,3 +67,29 @@ def test_marks_of_cells(app: Pincite, contract: Document) -> None:
     filled = app.grids.filled(filled.grid.id)
     assert cell_text(filled.cell(*key)) == "🔒 ✓ 2025-05-01"
     assert as_rows(filled, {}).data["Document"][0] == "Removed"
+
+
+def test_a_filter_narrows_the_table(app: Pincite, contract: Document) -> None:
+    grid = make(app, contract).grid
+    screen = Screen("grid")
+
+    def choose(label: str, value: object) -> None:
+        next(box for box in screen.test.selectbox if box.label == label).set_value(value).run()
+
+    def limit(value: str) -> None:
+        next(box for box in screen.test.text_input if box.label == "Limit").set_value(value).run()
+
+    choose("Show documents by", grid.columns[0].id)
+    screen.test.button_group[0].set_value(Relation.BELOW).run()
+    limit("2026")
+    assert "1 of 1 document" in screen.words() and "Begins: before 2026" in screen.words()
+    limit("2024")
+    assert "No document has such a value." in screen.words()
+    limit("soon")
+    assert "“soon” is no value" in screen.words() and screen.test.dataframe
+    screen.press("Show all documents")
+    assert "1 found" in screen.words()
+    choose("Show documents by", grid.columns[1].id)
+    next(box for box in screen.test.text_input if box.label == "Contains").set_value("otter").run()
+    assert "0 of 1 document" in screen.words()
+    screen.assert_sound()

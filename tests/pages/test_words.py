@@ -18,6 +18,7 @@ from pincite.core.domain.answers import (
     Span,
     Verdict,
     lists_passages,
+    separated,
 )
 from pincite.core.domain.figures import Computation, Figure
 from pincite.core.domain.search import Piece, SearchPlan, SubQuery
@@ -268,3 +269,22 @@ def test_rows_of_two_documents_are_no_table_and_an_edited_list_is_no_list() -> N
     assert "The rent is due monthly." in listed and "| Rent | 9 |" in listed
     edited = (head, where, sentence, AnswerPart("\n\nThe rent is 6,000."))
     assert not lists_passages(edited) and "The rent is 6,000." in answer_markdown(edited, None)
+
+
+def test_answers_of_several_documents_are_drawn_as_a_table() -> None:
+    def of(name: str, number: int, *quoted: str) -> list[AnswerPart]:
+        answers = [AnswerPart(words, (number,), PartKind.VERBATIM) for words in quoted]
+        return [AnswerPart(f"{name}:", kind=PartKind.NOTE), *answers]
+
+    rest = AnswerPart("No sure answer in oak.pdf.", kind=PartKind.NOTE)
+    named = [*of("ash.pdf", 1, "It ends | in May."), *of("elm.pdf", 2, "It ends in June.", "Or in July."),
+             *of("fir.pdf", 3, "It ends in\nAugust.")]  # fmt: skip
+    shown = answer_markdown(tuple(separated([*named, rest])), None)
+    rows = [
+        r"| ash.pdf | It ends \| in May. :gray-badge[1] |",
+        "| elm.pdf | It ends in June. :gray-badge[2] Or in July. :gray-badge[2] |",
+        "| fir.pdf | It ends in August. :gray-badge[3] |",
+    ]
+    assert "\n".join(["| Document | Answer |", "|:--|:--|", *rows]) in shown
+    assert shown.endswith("\n\nNo sure answer in oak.pdf.")
+    assert "| Document |" not in answer_markdown(tuple(separated(named[:4])), None)

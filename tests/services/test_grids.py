@@ -16,6 +16,7 @@ from pypdf import PdfReader
 from pincite.cli import main
 from pincite.core.answers.typed import MAY_ANSWER
 from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.answers import listed_passages, lists_passages
 from pincite.core.domain.documents import Document
 from pincite.core.domain.errors import GridError
 from pincite.core.domain.grids import MAX_COLUMNS, Cell, CellState, Column, ColumnKind, FilledGrid, Grid
@@ -409,3 +410,24 @@ def test_a_question_of_the_chat_becomes_a_grid(pincite: Pincite) -> None:
     assert "2,750" in values["kettle.pdf"] and "1,150" in values["pell.pdf"]
     alone = pincite.runner.wait(pincite.runner.ask(session.id, "What does the tenant pay for?"), SECONDS).turn
     assert asked_of(alone) == ()
+
+
+@pytest.mark.behaviour("The grid", "A question for documents within a limit is answered by no single one of them.")
+def test_a_limit_lists_every_document_and_leads_to_the_filter_of_a_grid(pincite: Pincite) -> None:
+    session = pincite.sessions.create()
+
+    def ask(question: str) -> Turn:
+        return pincite.runner.wait(pincite.runner.ask(session.id, question), SECONDS).turn
+
+    turn = ask("Which leases begin before 2026?")
+    assert lists_passages(turn.parts) and turn.plan and turn.plan.selects
+    places = [one.where for one in listed_passages(turn.parts)]
+    assert [place.split(",")[0] for place in places] == ["pell.pdf", "kettle.pdf"], "those before it come first"
+    assert "before 2026" in places[0] and "after 2026" not in places[0]
+    assert asked_of(turn) == () and pincite.grids.to_filter(turn) is None
+    grid, _ = make(pincite, (*COLUMNS, Column("ends", "Ends", "When does the lease end?", ColumnKind.DATE)))
+    assert pincite.grids.to_filter(turn) == (grid, COLUMNS[0], "2026")
+    found = pincite.grids.to_filter(ask("leases with a rent of more than 2,000 euros"))
+    assert found and found[1:] == (COLUMNS[1], "2000 EUR")
+    plain = ask("What is the rent at Kettle Lane?")
+    assert plain.plan and not plain.plan.selects

@@ -314,6 +314,7 @@ def _request(state: TurnState, context: TurnContext, conversation: Conversation)
         read_otherwise=_read_otherwise(state),
         pieces=pieces,
         of_each=all(piece.name for piece in pieces) and not (state.plan and state.plan.document_ids),
+        selects=state.plan is not None and state.plan.selects,
     )
 
 

@@ -16,7 +16,7 @@ from pincite.core.questions.matching import kind_meant, named_documents
 from pincite.core.questions.operations import years_compared_with
 from pincite.core.questions.plan import in_documents, plan_question
 from pincite.core.questions.reading import leaning_in, read_question
-from pincite.core.questions.utterances import asks_of_each, leaning_of
+from pincite.core.questions.utterances import asks_of_each, leaning_of, selects_documents
 from pincite.core.text.foreign import in_line
 from pincite.core.text.prompts import PROMPTS
 from pincite.core.text.terms import content_terms, words
@@ -68,10 +68,11 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         named_documents(text, scope, surely=attempt > 0, beside=years_compared_with(text)) for text in texts if called
     )
     named = next(filter(None, by_name), ())
-    if called and not named and not attempt:
+    selects = len(mentioned or named or scope) > 1 and selects_documents(plan.standalone_question)
+    if called and not named and not attempt and not selects:
         named = kind_meant(plan.standalone_question, scope)
-    plan = replace(plan, document_ids=mentioned or named)
-    each = called and not named and asks_of_each(plan.standalone_question)
+    plan = replace(plan, document_ids=mentioned or named, selects=selects)
+    each = called and not named and (selects or asks_of_each(plan.standalone_question))
     by_title = sorted(scope, key=lambda one: one.name.casefold())
     targets = tuple(one.id for one in by_title) if each else mentioned
     if not state.everywhere:
