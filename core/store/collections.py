@@ -1,13 +1,18 @@
 """Collections: named sets of documents; a session that belongs to one searches no other documents."""
 
+import json
 import uuid
 from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import delete, insert, literal, select, update
 
 from pincite.core.domain.codec import readable
 from pincite.core.domain.documents import MAX_COLLECTION_NAME_LENGTH, MAX_INSTRUCTIONS_LENGTH, Collection, comparable
 from pincite.core.domain.errors import CollectionError
 from pincite.core.domain.turns import now
 from pincite.core.store.database import Database
+from pincite.core.store.schema import collection_documents, collections, documents, sessions, turns
 from pincite.core.store.sessions import ids_json
 from pincite.core.text.plain import storable
 
@@ -20,10 +25,8 @@ class Collections:
 
     def list(self) -> list[Collection]:
         """By name."""
-        rows = self._database.connection.execute(
-            "SELECT id, name, instructions, document_id "
-            "FROM collections LEFT JOIN collection_documents ON collection_id = id"
-        )
+        columns = collections.c.id, collections.c.name, collections.c.instructions, collection_documents.c.document_id
+        rows = self._database.rows(select(*columns).outerjoin_from(collections, collection_documents))
         members: dict[tuple[str, str, str], list[str]] = {}
         for row in rows:
             known = members.setdefault((row["id"], row["name"], row["instructions"]), [])
@@ -46,63 +49,59 @@ class Collections:
         """Raises CollectionError where there is no name, or it is taken."""
         self._check(name)
         collection = Collection(uuid.uuid4().hex, _tidy(name))
-        with self._database.transaction() as connection:
-            connection.execute(
-                "INSERT INTO collections (id, name, created_at) VALUES (?, ?, ?)",
-                (collection.id, collection.name, now()),
-            )
+        row = {"id": collection.id, "name": collection.name, "created_at": now()}
+        self._database.run(insert(collections).values(row))
         return collection
 
     def rename(self, collection_id: str, name: str) -> None:
         """Raises CollectionError where there is no name, or another collection has it."""
         self._check(name, but=collection_id)
-        with self._database.transaction() as connection:
-            connection.execute("UPDATE collections SET name = ? WHERE id = ?", (_tidy(name), collection_id))
+        self._database.run(update(collections).where(collections.c.id == collection_id).values(name=_tidy(name)))
 
     def instruct(self, collection_id: str, instructions: str) -> None:
         """Set how a language model is to write answers about its documents."""
         text = storable(instructions).strip()[:MAX_INSTRUCTIONS_LENGTH]
-        with self._database.transaction() as connection:
-            connection.execute("UPDATE collections SET instructions = ? WHERE id = ?", (text, collection_id))
+        self._database.run(update(collections).where(collections.c.id == collection_id).values(instructions=text))
 
     def add(self, collection_id: str, document_ids: Sequence[str]) -> None:
         """Put documents into it; what is gone from the library is left out."""
-        with self._database.transaction() as connection:
-            connection.executemany(
-                "INSERT OR IGNORE INTO collection_documents SELECT collections.id, documents.id "
-                "FROM collections, documents WHERE collections.id = ? AND documents.id = ?",
-                [(collection_id, document_id) for document_id in document_ids],
-            )
+        is_there = select(collections.c.id).where(collections.c.id == collection_id).exists()
+        there = select(literal(collection_id), documents.c.id).where(is_there, documents.c.id.in_(document_ids))
+        columns = ["collection_id", "document_id"]
+        self._database.run(
+            self._database.insert(collection_documents).from_select(columns, there).on_conflict_do_nothing()
+        )
 
     def take_out(self, collection_id: str, document_id: str) -> None:
-        with self._database.transaction() as connection:
-            connection.execute(
-                "DELETE FROM collection_documents WHERE collection_id = ? AND document_id = ?",
-                (collection_id, document_id),
-            )
+        own = collection_documents.c.collection_id == collection_id
+        self._database.run(delete(collection_documents).where(own, collection_documents.c.document_id == document_id))
 
     def set_documents(self, collection_id: str, document_ids: Sequence[str]) -> None:
         """Let it hold these and no others."""
-        with self._database.transaction() as connection:
-            connection.execute("DELETE FROM collection_documents WHERE collection_id = ?", (collection_id,))
+        with self._database.transaction():
+            self._database.run(
+                delete(collection_documents).where(collection_documents.c.collection_id == collection_id)
+            )
             self.add(collection_id, document_ids)
 
     def delete(self, collection_id: str) -> None:
         """Its documents stay, and its sessions too: they go on with the documents that they could search."""
-        with self._database.transaction() as connection:
+        with self._database.transaction():
             collection = self.get(collection_id)
-            for row in connection.execute(
-                "SELECT id, document_ids FROM sessions WHERE collection_id = ?", (collection_id,)
-            ).fetchall():
+            for row in self._database.rows(select(sessions).where(sessions.c.collection_id == collection_id)):
                 scope = collection.within(readable(tuple[str, ...], row["document_ids"]) or ())
-                left = "UPDATE sessions SET collection_id = '', document_ids = ? WHERE id = ?"
-                connection.execute(left, (ids_json(scope), row["id"]))
-                connection.execute(
-                    "UPDATE turns SET body = json_set(body, '$.scope', json(?)) WHERE session_id = ? "
-                    "AND json_valid(body) AND json_extract(body, '$.scope') = '[]'",
-                    (ids_json(collection.within(())), row["id"]),
-                )
-            connection.execute("DELETE FROM collections WHERE id = ?", (collection_id,))
+                left = update(sessions).where(sessions.c.id == row["id"])
+                self._database.run(left.values(collection_id="", document_ids=ids_json(scope)))
+                self._limit_turns(row["id"], collection.within(()))
+            self._database.run(delete(collections).where(collections.c.id == collection_id))
+
+    def _limit_turns(self, session_id: str, document_ids: Sequence[str]) -> None:
+        """Let the turns of a session that searched all documents search these when they are run again."""
+        for row in self._database.rows(select(turns.c.id, turns.c.body).where(turns.c.session_id == session_id)):
+            body = readable(dict[str, Any], row["body"])
+            if body is not None and body.get("scope") == []:
+                text = json.dumps(body | {"scope": list(document_ids)}, ensure_ascii=False)
+                self._database.run(update(turns).where(turns.c.id == row["id"]).values(body=text))
 
     def _check(self, name: str, but: str = "") -> None:
         """Raises CollectionError."""

@@ -7,11 +7,15 @@ import sqlite3
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+
+from sqlalchemy import CursorResult, Engine, Executable, RowMapping, Table, create_engine
+from sqlalchemy.dialects.sqlite import Insert
+from sqlalchemy.pool import NullPool
 
 from pincite.core.domain.errors import (
     BusyError,
@@ -35,7 +39,18 @@ _OUR_MISTAKES = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE
 
 
 class _Cursor(sqlite3.Cursor):
-    """Rows are read as they are asked for, and a damage is met only then."""
+    """A cursor that translates SQLite's errors into ours: the one place where they are translated.
+
+    Rows are read as they are asked for, and a damage is met only then.
+    """
+
+    def execute(self, sql: str, parameters: Any = (), /) -> Self:
+        with _storage_errors():
+            return super().execute(sql, parameters)
+
+    def executemany(self, sql: str, parameters: Any, /) -> Self:
+        with _storage_errors():
+            return super().executemany(sql, parameters)
 
     def __next__(self) -> Any:
         with _storage_errors():
@@ -55,18 +70,16 @@ class _Cursor(sqlite3.Cursor):
 
 
 class _Connection(sqlite3.Connection):
-    """A connection that translates SQLite's errors into ours: the one place where they are translated."""
-
     def cursor(self, factory: Any = None) -> Any:
         return super().cursor(factory or _Cursor)
 
-    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        with _storage_errors():
-            return super().execute(sql, parameters)
+    def execute(self, sql: str, parameters: Any = (), /) -> _Cursor:
+        cursor: _Cursor = self.cursor().execute(sql, parameters)
+        return cursor
 
-    def executemany(self, sql: str, parameters: Any, /) -> sqlite3.Cursor:
-        with _storage_errors():
-            return super().executemany(sql, parameters)
+    def executemany(self, sql: str, parameters: Any, /) -> _Cursor:
+        cursor: _Cursor = self.cursor().executemany(sql, parameters)
+        return cursor
 
 
 def _code(error: BaseException) -> int:
@@ -102,8 +115,9 @@ def _storage_errors() -> Iterator[None]:
 class _ThreadConnection:
     """One thread's connection: what ``threading.local`` lets go of at the thread's end is closed."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, engine: Engine) -> None:
         self.connection = connection
+        self.core = engine.connect()
 
     def __del__(self) -> None:
         self.connection.close()
@@ -118,6 +132,13 @@ class Database:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._local = threading.local()
+        self._engine = create_engine(
+            "sqlite://",
+            creator=lambda: self._local.opened,
+            poolclass=NullPool,
+            pool_reset_on_return=None,
+            isolation_level="AUTOCOMMIT",
+        )
         self._connections = weakref.WeakSet[_ThreadConnection]()
         self._lock = threading.Lock()
         with self._usable():
@@ -126,15 +147,18 @@ class Database:
     @property
     def connection(self) -> sqlite3.Connection:
         """This thread's connection, in autocommit mode; rows are ``sqlite3.Row``."""
+        return self._own.connection
+
+    @property
+    def _own(self) -> _ThreadConnection:
         own: _ThreadConnection | None = getattr(self._local, "own", None)
-        if own is not None:
-            return own.connection
-        connection = self._connect()
-        connection.row_factory = sqlite3.Row
-        self._local.own = own = _ThreadConnection(connection)
-        with self._lock:
-            self._connections.add(own)
-        return connection
+        if own is None:
+            self._local.opened = connection = self._connect()
+            connection.row_factory = sqlite3.Row
+            self._local.own = own = _ThreadConnection(connection, self._engine)
+            with self._lock:
+                self._connections.add(own)
+        return own
 
     def _connect(self) -> sqlite3.Connection:
         connection = _open(self.path)
@@ -143,6 +167,31 @@ class Database:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON")
         return connection
+
+    def run(self, statement: Executable, parameters: Sequence[Mapping[str, Any]] | None = None) -> CursorResult[Any]:
+        """Execute a statement on this thread's connection, once or for each of the parameters; see ``transaction``."""
+        result: CursorResult[Any] = self._own.core.execute(statement, parameters)
+        return result
+
+    def insert(self, table: Table) -> Insert:
+        """Return an insertion that can say what to do where the row is there already."""
+        return Insert(table)
+
+    def put(self, table: Table, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+        """Insert a row with this key, or update the one that has it."""
+        statement = self.insert(table).values(**key, **values)
+        self.run(statement.on_conflict_do_update(index_elements=list(key), set_=dict(values)))
+
+    def rows(self, query: Executable) -> Sequence[RowMapping]:
+        return self.run(query).mappings().all()
+
+    def row(self, query: Executable) -> RowMapping | None:
+        """Return the first row; None if there is none."""
+        return self.run(query).mappings().first()
+
+    def count(self, query: Executable) -> int:
+        """Return the one number that a query gives."""
+        return int(self.run(query).scalar_one())
 
     def number(self, query: str, values: Sequence[object] = ()) -> int:
         """Return the one number that a query gives."""
@@ -156,6 +205,10 @@ class Database:
 
     def belong_to(self, owner_id: int) -> None:
         self.connection.execute(f"PRAGMA application_id = {owner_id:d}")
+
+    @property
+    def in_transaction(self) -> bool:
+        return self.connection.in_transaction
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:

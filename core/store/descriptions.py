@@ -1,11 +1,14 @@
 """The descriptions of figures; each goes with its document."""
 
-from sqlite3 import Row
+from typing import Any
+
+from sqlalchemy import RowMapping, delete, func, select, text
 
 from pincite.core.domain.codec import readable, to_json
 from pincite.core.domain.documents import Box
 from pincite.core.domain.illustrations import Description, Illustration
 from pincite.core.store.database import Database
+from pincite.core.store.schema import descriptions, documents, pages
 
 Illustrations = list[Illustration]
 
@@ -18,11 +21,12 @@ class Descriptions:
 
     def illustrations(self, document_id: str = "") -> Illustrations:
         """Return the figures by page, of all documents or of one; none of pages that an earlier version read."""
-        rows = self._database.connection.execute(
-            """SELECT document_id, page_index, illustrations FROM pages INDEXED BY illustrated_pages
-               WHERE length(illustrations) > 2 AND ?1 IN ('', document_id) ORDER BY document_id, page_index""",
-            (document_id,),
+        query = (
+            select(pages.c.document_id, pages.c.page_index, pages.c.illustrations)
+            .where(func.length(pages.c.illustrations) > text("2"))  # as the index says it
+            .order_by(pages.c.document_id, pages.c.page_index)
         )
+        rows = self._database.rows(query.where(pages.c.document_id == document_id) if document_id else query)
         return [
             Illustration(row["document_id"], row["page_index"], box)
             for row in rows
@@ -31,40 +35,37 @@ class Descriptions:
 
     def not_described(self, document_id: str = "") -> Illustrations:
         """Return the figures that no model has described, of all documents or of one."""
-        rows = self._database.connection.execute("SELECT document_id, page_index, box FROM descriptions")
+        rows = self._database.rows(select(descriptions.c.document_id, descriptions.c.page_index, descriptions.c.box))
         known = {(row["document_id"], row["page_index"], row["box"]) for row in rows}
         found = self.illustrations(document_id)
         return [one for one in found if (one.document_id, one.page_index, to_json(one.box)) not in known]
 
     def list(self, document_id: str = "") -> list[Description]:
         """Return the descriptions of the figures that pages have now, of all documents or of one."""
-        rows = self._database.connection.execute(
-            "SELECT * FROM descriptions WHERE ?1 IN ('', document_id) ORDER BY document_id, page_index, created_at",
-            (document_id,),
-        ).fetchall()
+        columns = descriptions.c
+        query = select(descriptions).order_by(columns.document_id, columns.page_index, columns.created_at)
+        rows = self._database.rows(query.where(columns.document_id == document_id) if document_id else query)
         figures = set(self.illustrations(document_id)) if rows else set()
         return [one for row in rows if (one := _description(row)) and one.figure in figures]
 
     def put(self, description: Description) -> None:
         """Store it in place of an earlier one of the figure, unless the document is gone."""
-        figure = description.figure
-        with self._database.transaction() as connection:
-            connection.execute(
-                """INSERT OR REPLACE INTO descriptions
-                   SELECT id, ?2, ?3, ?4, ?5, ?6, ?7 FROM documents WHERE id = ?1""",
-                (figure.document_id, figure.page_index, to_json(figure.box), description.model, description.text,
-                 to_json(description.unsure, tuple[str, ...]), description.created_at),
-            )  # fmt: skip
+        row = {"model": description.model, "text": description.text, "created_at": description.created_at,
+               "unsure": to_json(description.unsure, tuple[str, ...])}  # fmt: skip
+        document_id = description.figure.document_id
+        with self._database.transaction():
+            if self._database.row(select(documents.c.id).where(documents.c.id == document_id)):
+                self._database.put(descriptions, _key(description.figure), row)
 
     def delete(self, figure: Illustration) -> None:
-        with self._database.transaction() as connection:
-            connection.execute(
-                "DELETE FROM descriptions WHERE document_id = ? AND page_index = ? AND box = ?",
-                (figure.document_id, figure.page_index, to_json(figure.box)),
-            )
+        self._database.run(delete(descriptions).filter_by(**_key(figure)))
 
 
-def _description(row: Row) -> Description | None:
+def _key(figure: Illustration) -> dict[str, Any]:
+    return {"document_id": figure.document_id, "page_index": figure.page_index, "box": to_json(figure.box)}
+
+
+def _description(row: RowMapping) -> Description | None:
     box = readable(Box, row["box"])
     if box is None:
         return None

@@ -2,8 +2,9 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from sqlite3 import Connection, Row
 from typing import TypeAlias
+
+from sqlalchemy import ColumnElement, RowMapping, delete, func, insert, or_, select, update
 
 from pincite.core.domain.answers import Citation
 from pincite.core.domain.codec import from_json, readable, to_json
@@ -23,10 +24,16 @@ from pincite.core.domain.grids import (
 )
 from pincite.core.domain.turns import now
 from pincite.core.store.database import Database
+from pincite.core.store.schema import documents, grid_cells, grid_rows, grids
 from pincite.core.text.plain import storable
 
 FIRST_COLUMN = "document"
 Columns: TypeAlias = tuple[Column, ...]
+_OLDEST_FIRST = grids.c.created_at, grids.c.id
+_SAME_ROW = (grid_rows.c.grid_id == grid_cells.c.grid_id) & (grid_rows.c.document_id == grid_cells.c.document_id)
+_OF_A_PERSON = or_(grid_cells.c.by_person, grid_cells.c.locked)
+_KEPT = (grid_cells.c.state != CellState.WAITING) & _OF_A_PERSON
+"""Condition for a cell to stay whatever the program finds."""
 
 
 def basis_of(document: Document, column: Column) -> str:
@@ -42,12 +49,12 @@ class GridStore:
 
     def all(self) -> list[Grid]:
         """Return all grids, the newest first."""
-        rows = self._database.connection.execute("SELECT * FROM grids ORDER BY created_at DESC, rowid DESC").fetchall()
+        rows = self._database.rows(select(grids).order_by(grids.c.created_at.desc(), grids.c.id))
         return [_grid(row, self._document_ids(row["id"])) for row in rows]
 
     def get(self, grid_id: str) -> Grid:
         """Raises GridError."""
-        row = self._database.connection.execute("SELECT * FROM grids WHERE id = ?", (grid_id,)).fetchone()
+        row = self._database.row(select(grids).where(grids.c.id == grid_id))
         if row is None:
             raise UnknownGridError("This grid is no longer stored.", hint="Choose another.")
         return _grid(row, self._document_ids(grid_id))
@@ -56,7 +63,7 @@ class GridStore:
         """Return the grid with its stored cells; ``documents``: those of the library, by id."""
         grid = self.get(grid_id)
         columns = {column.id: column for column in grid.columns}
-        rows = self._database.connection.execute("SELECT * FROM grid_cells WHERE grid_id = ?", (grid_id,))
+        rows = self._database.rows(select(grid_cells).where(grid_cells.c.grid_id == grid_id))
         cells = [
             _cell(row, stale=document is not None and row["basis"] != basis_of(document, column))
             for row in rows
@@ -68,121 +75,96 @@ class GridStore:
     def create(self, name: str, columns: Columns, document_ids: Sequence[str], *, collection_id: str = "") -> Grid:
         """Raises GridError."""
         grid_id = uuid.uuid4().hex
-        with self._database.transaction() as connection:
-            connection.execute(
-                "INSERT INTO grids (id, name, collection_id, columns, created_at) VALUES (?, ?, ?, ?, ?)",
-                (grid_id, _tidy(name), collection_id, to_json(_checked(columns), Columns), now()),
-            )
-            _add_rows(connection, grid_id, document_ids)
+        row = {"id": grid_id, "name": _tidy(name), "collection_id": collection_id, "created_at": now(),
+               "columns": to_json(_checked(columns), Columns)}  # fmt: skip
+        with self._database.transaction():
+            self._database.run(insert(grids).values(row))
+            self._add_rows(grid_id, document_ids)
         return self.get(grid_id)
 
     def rename(self, grid_id: str, name: str) -> None:
         """Raises GridError."""
-        with self._database.transaction() as connection:
-            connection.execute("UPDATE grids SET name = ? WHERE id = ?", (_tidy(name), grid_id))
+        self._change(grid_id, name=_tidy(name))
 
     def delete(self, grid_id: str) -> None:
-        with self._database.transaction() as connection:
-            connection.execute("DELETE FROM grids WHERE id = ?", (grid_id,))
+        self._database.run(delete(grids).where(grids.c.id == grid_id))
 
     def set_columns(self, grid_id: str, columns: Columns) -> None:
         """Replace the columns; cells of removed ones are deleted. Raises GridError."""
         kept = _checked(columns)
-        ids = to_json([column.id for column in kept], list[str])
-        with self._database.transaction() as connection:
-            connection.execute("UPDATE grids SET columns = ? WHERE id = ?", (to_json(kept, Columns), grid_id))
-            connection.execute(
-                "DELETE FROM grid_cells WHERE grid_id = ? AND column_id NOT IN (SELECT value FROM json_each(?))",
-                (grid_id, ids),
-            )
+        gone = grid_cells.c.column_id.not_in([column.id for column in kept])
+        with self._database.transaction():
+            self._change(grid_id, columns=to_json(kept, Columns))
+            self._database.run(delete(grid_cells).where(grid_cells.c.grid_id == grid_id, gone))
 
     def set_documents(self, grid_id: str, document_ids: Sequence[str]) -> None:
         """Let the grid have these rows; the cells of rows that stay are kept."""
-        with self._database.transaction() as connection:
-            connection.execute(
-                "DELETE FROM grid_rows WHERE grid_id = ? AND document_id NOT IN (SELECT value FROM json_each(?))",
-                (grid_id, to_json(list(document_ids), list[str])),
-            )
-            _add_rows(connection, grid_id, document_ids)
+        gone = grid_rows.c.document_id.not_in(document_ids)
+        with self._database.transaction():
+            self._database.run(delete(grid_rows).where(grid_rows.c.grid_id == grid_id, gone))
+            self._add_rows(grid_id, document_ids)
 
     def put(self, grid_id: str, cell: Cell, basis: str, *, by_program: bool = False) -> bool:
         """Store a cell unless its row is gone; return whether it was stored.
 
         ``by_program``: a value that a person entered, or locked, meanwhile stays.
         """
-        with self._database.transaction() as connection:
-            done = connection.execute(
-                """INSERT INTO grid_cells
-                   SELECT grid_id, document_id, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12
-                   FROM grid_rows WHERE grid_id = ?1 AND document_id = ?2
-                   ON CONFLICT DO UPDATE SET state = excluded.state, value = excluded.value,
-                     citations = excluded.citations, confidence = excluded.confidence, detail = excluded.detail,
-                     pages_read = excluded.pages_read, by_person = excluded.by_person,
-                     locked = iif(?13, locked, excluded.locked), basis = excluded.basis
-                   WHERE NOT ?13 OR state = 'not_read_yet' OR NOT (by_person OR locked)""",
-                (grid_id, cell.document_id, cell.column_id, cell.state, storable(cell.value),
-                 to_json(cell.citations, tuple[Citation, ...]), cell.confidence, storable(cell.detail),
-                 cell.pages_read, cell.by_person, cell.locked, basis, by_program),
-            )  # fmt: skip
-            return done.rowcount > 0
+        key = {"grid_id": grid_id, "document_id": cell.document_id, "column_id": cell.column_id}
+        new = {"state": cell.state, "value": storable(cell.value), "confidence": cell.confidence,
+               "citations": to_json(cell.citations, tuple[Citation, ...]), "detail": storable(cell.detail),
+               "pages_read": cell.pages_read, "by_person": cell.by_person, "basis": basis}  # fmt: skip
+        with self._database.transaction():
+            if not self._database.row(select(grid_rows).where(*_row_is(grid_id, cell.document_id))):
+                return False
+            if by_program and self._database.row(select(grid_cells.c.state).filter_by(**key).where(_KEPT)):
+                return False
+            self._database.put(grid_cells, key, new if by_program else new | {"locked": cell.locked})
+            return True
 
     def ask_again(self, grid_id: str, keys: Sequence[tuple[str, str]]) -> None:
         """Let these cells wait to be asked, except those that a person entered or locked."""
-        with self._database.transaction() as connection:
-            connection.executemany(
-                "DELETE FROM grid_cells WHERE grid_id = ? AND document_id = ? AND column_id = ? "
-                "AND NOT (by_person OR locked)",
-                [(grid_id, *key) for key in keys],
-            )
+        with self._database.transaction():
+            for key in keys:
+                self._database.run(delete(grid_cells).where(*_cell_is(grid_id, key), ~_OF_A_PERSON))
 
     def forget_cell(self, grid_id: str, key: tuple[str, str]) -> None:
         """Let a cell wait to be asked, whoever its value is from."""
-        with self._database.transaction() as connection:
-            connection.execute(
-                "DELETE FROM grid_cells WHERE grid_id = ? AND document_id = ? AND column_id = ?", (grid_id, *key)
-            )
+        self._database.run(delete(grid_cells).where(*_cell_is(grid_id, key)))
 
     def set_locked(self, grid_id: str, key: tuple[str, str], locked: bool) -> None:
         """Lock or unlock the value of a cell that was answered."""
-        with self._database.transaction() as connection:
-            connection.execute(
-                "UPDATE grid_cells SET locked = ? WHERE grid_id = ? AND document_id = ? AND column_id = ?",
-                (locked, grid_id, *key),
-            )
+        self._database.run(update(grid_cells).where(*_cell_is(grid_id, key)).values(locked=locked))
 
     def flag(self, grid_id: str, key: tuple[str, str], why: str) -> None:
         """Mark the value of a cell that was answered as one that a person has to look at."""
-        with self._database.transaction() as connection:
-            connection.execute(
-                "UPDATE grid_cells SET state = ?, detail = ? WHERE grid_id = ? AND document_id = ? AND column_id = ?",
-                (CellState.NEEDS_REVIEW, storable(why), grid_id, *key),
-            )
+        flagged = {"state": CellState.NEEDS_REVIEW, "detail": storable(why)}
+        self._database.run(update(grid_cells).where(*_cell_is(grid_id, key)).values(flagged))
 
     def in_review(self) -> list[tuple[str, Cell]]:
         """Return the cells that a person has to look at, each with the id of its grid, the newest grid first."""
-        rows = self._database.connection.execute(
-            "SELECT cell.* FROM grid_cells AS cell JOIN grids ON grids.id = cell.grid_id WHERE cell.state = ? "
-            "ORDER BY grids.created_at DESC, cell.rowid",
-            (CellState.NEEDS_REVIEW,),
+        rows = self._database.rows(
+            select(grid_cells)
+            .join(grid_rows, _SAME_ROW)
+            .join(grids, grids.c.id == grid_cells.c.grid_id)
+            .where(grid_cells.c.state == CellState.NEEDS_REVIEW)
+            .order_by(grids.c.created_at.desc(), grid_rows.c.position, grid_cells.c.column_id)
         )
         return [(row["grid_id"], _cell(row, stale=False)) for row in rows]
 
     def count_in_review(self) -> int:
-        counted = "SELECT count(*) FROM grid_cells WHERE state = ?"
-        return int(self._database.connection.execute(counted, (CellState.NEEDS_REVIEW,)).fetchone()[0])
+        in_review = grid_cells.c.state == CellState.NEEDS_REVIEW
+        return self._database.count(select(func.count()).select_from(grid_cells).where(in_review))
 
     def waiting(self, grid_id: str) -> list[tuple[str, str]]:
         """Return the cells that are still to be asked, row by row."""
-        rows = self._database.connection.execute(
-            """SELECT line.document_id, json_extract(head.value, '$.id') AS column_id
-               FROM grids JOIN grid_rows AS line ON line.grid_id = grids.id JOIN json_each(grids.columns) AS head
-               LEFT JOIN grid_cells AS cell ON cell.grid_id = grids.id AND cell.document_id = line.document_id
-                 AND cell.column_id = json_extract(head.value, '$.id')
-               WHERE grids.id = ? AND coalesce(cell.state, 'not_read_yet') = 'not_read_yet'
-               ORDER BY line.position, line.rowid, head.key""",
-            (grid_id,),
+        answered = select(grid_cells.c.document_id, grid_cells.c.column_id).where(
+            grid_cells.c.grid_id == grid_id, grid_cells.c.state != CellState.WAITING
         )
-        return [(row["document_id"], row["column_id"]) for row in rows]
+        done = {(row["document_id"], row["column_id"]) for row in self._database.rows(answered)}
+        row = self._database.row(select(grids.c.columns).where(grids.c.id == grid_id))
+        columns = (readable(Columns, row["columns"]) or ()) if row else ()
+        every = ((document_id, column.id) for document_id in self._document_ids(grid_id) for column in columns)
+        return [key for key in every if key not in done]
 
     def finish(self, grid_id: str) -> bool:
         """End a grid of which no cell waits; return whether it ended."""
@@ -194,29 +176,37 @@ class GridStore:
 
     def set_running(self, grid_id: str, running: bool) -> None:
         """Set whether the waiting cells of the grid are asked, also after a restart."""
-        with self._database.transaction() as connection:
-            connection.execute("UPDATE grids SET running = ? WHERE id = ?", (running, grid_id))
+        self._change(grid_id, running=running)
 
     def running(self) -> list[str]:
         """Return the ids of the grids whose waiting cells are to be asked, the one that was created first first."""
-        rows = self._database.connection.execute("SELECT id FROM grids WHERE running ORDER BY created_at, rowid")
-        return [row["id"] for row in rows]
+        return list(self._database.run(select(grids.c.id).where(grids.c.running).order_by(*_OLDEST_FIRST)).scalars())
+
+    def _change(self, grid_id: str, **values: object) -> None:
+        self._database.run(update(grids).where(grids.c.id == grid_id).values(**values))
 
     def _document_ids(self, grid_id: str) -> tuple[str, ...]:
-        rows = self._database.connection.execute(
-            "SELECT document_id FROM grid_rows WHERE grid_id = ? ORDER BY position, rowid", (grid_id,)
-        )
-        return tuple(row["document_id"] for row in rows)
+        query = select(grid_rows.c.document_id).where(grid_rows.c.grid_id == grid_id)
+        return tuple(self._database.run(query.order_by(grid_rows.c.position, grid_rows.c.document_id)).scalars())
+
+    def _add_rows(self, grid_id: str, document_ids: Sequence[str]) -> None:
+        """Add those that are in the library, in this order; one that has a row gets a new place."""
+        if len(set(document_ids)) > MAX_ROWS:
+            raise GridError(f"A grid has at most {MAX_ROWS} documents.", hint="Choose fewer documents.")
+        there = set(self._database.run(select(documents.c.id).where(documents.c.id.in_(document_ids))).scalars())
+        for position, document_id in enumerate(document_ids):
+            if document_id in there:
+                key = {"grid_id": grid_id, "document_id": document_id}
+                self._database.put(grid_rows, key, {"position": position})
 
 
-def _add_rows(connection: Connection, grid_id: str, document_ids: Sequence[str]) -> None:
-    if len(set(document_ids)) > MAX_ROWS:
-        raise GridError(f"A grid has at most {MAX_ROWS} documents.", hint="Choose fewer documents.")
-    connection.executemany(
-        """INSERT INTO grid_rows SELECT ?1, id, ?3 FROM documents WHERE id = ?2
-           ON CONFLICT DO UPDATE SET position = excluded.position""",
-        [(grid_id, document_id, position) for position, document_id in enumerate(document_ids)],
-    )
+def _row_is(grid_id: str, document_id: str) -> tuple[ColumnElement[bool], ...]:
+    return grid_rows.c.grid_id == grid_id, grid_rows.c.document_id == document_id
+
+
+def _cell_is(grid_id: str, key: tuple[str, str]) -> tuple[ColumnElement[bool], ...]:
+    columns = grid_cells.c
+    return columns.grid_id == grid_id, columns.document_id == key[0], columns.column_id == key[1]
 
 
 def _checked(columns: Columns) -> Columns:
@@ -244,12 +234,12 @@ def _tidy(name: str) -> str:
     return tidy
 
 
-def _grid(row: Row, document_ids: tuple[str, ...]) -> Grid:
+def _grid(row: RowMapping, document_ids: tuple[str, ...]) -> Grid:
     columns = readable(tuple[Column, ...], row["columns"]) or ()
     return Grid(row["id"], row["name"], columns, document_ids, row["collection_id"], row["created_at"])
 
 
-def _cell(row: Row, *, stale: bool) -> Cell:
+def _cell(row: RowMapping, *, stale: bool) -> Cell:
     try:
         state, citations = CellState(row["state"]), from_json(tuple[Citation, ...], row["citations"])
     except ValueError:  # damaged: it is asked again
@@ -263,7 +253,7 @@ def _cell(row: Row, *, stale: bool) -> Cell:
         confidence=row["confidence"],
         detail=row["detail"],
         pages_read=row["pages_read"],
-        by_person=bool(row["by_person"]),
-        locked=bool(row["locked"]),
+        by_person=row["by_person"],
+        locked=row["locked"],
         stale=stale,
     )

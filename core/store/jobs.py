@@ -4,12 +4,14 @@ A row holds the stage of a document and since when; how much is left of the stag
 """
 
 from datetime import datetime
-from sqlite3 import Row
+
+from sqlalchemy import RowMapping, select, update
 
 from pincite.core.domain.documents import DocumentStatus, Job, JobStage, JobStatus
 from pincite.core.domain.turns import now
 from pincite.core.store.database import Database
 from pincite.core.store.indexes import Indexes
+from pincite.core.store.schema import documents, jobs
 from pincite.core.store.shelf import Shelf
 
 _STATUS_OF_STAGE = {
@@ -23,7 +25,7 @@ _STATUS_AT_END = {
     JobStatus.FAILED: DocumentStatus.FAILED,
     JobStatus.CANCELLED: DocumentStatus.CANCELLED,
 }
-_UNFINISHED = "status IN ('waiting', 'running')"
+_UNFINISHED = jobs.c.status.in_((JobStatus.WAITING, JobStatus.RUNNING))
 
 
 class Jobs:
@@ -36,9 +38,7 @@ class Jobs:
 
     def list(self) -> list[Job]:
         """Oldest first, finished ones too."""
-        return [
-            self._job(row) for row in self._database.connection.execute("SELECT * FROM jobs ORDER BY id").fetchall()
-        ]
+        return [self._job(row) for row in self._database.rows(select(jobs).order_by(jobs.c.id))]
 
     def get(self, document_id: str) -> Job | None:
         row = self._row(document_id)
@@ -46,11 +46,8 @@ class Jobs:
 
     def unfinished(self, *stages: JobStage) -> tuple[str, ...]:
         """Return the documents with an unfinished job, in one of these stages or any, oldest job first."""
-        scope = f"AND stage IN ({','.join('?' * len(stages))})" if stages else ""
-        rows = self._database.connection.execute(
-            f"SELECT document_id FROM jobs WHERE {_UNFINISHED} {scope} ORDER BY id", stages
-        )
-        return tuple(row["document_id"] for row in rows)
+        query = select(jobs.c.document_id).where(_UNFINISHED).order_by(jobs.c.id)
+        return tuple(self._database.run(query.where(jobs.c.stage.in_(stages)) if stages else query).scalars())
 
     def left(self, document_id: str, stage: JobStage) -> int:
         """How many pages, or passages to embed, the stage has still to do for the document."""
@@ -75,56 +72,49 @@ class Jobs:
     def enqueue(self, document_id: str) -> None:
         """Add the document's job, or have it go through all stages again; each does what is left for it."""
         moment = now()
-        with self._database.transaction() as connection:
-            connection.execute(
-                """INSERT INTO jobs (document_id, stage, status, created_at, updated_at) VALUES (?, ?, ?, ?, ?)
-                   ON CONFLICT (document_id) DO UPDATE SET stage = excluded.stage, status = excluded.status,
-                   message = '', stage_started_at = '', updated_at = excluded.updated_at""",
-                (document_id, JobStage.PARSE, JobStatus.WAITING, moment, moment),
-            )
+        begins = {"stage": JobStage.PARSE, "status": JobStatus.WAITING, "updated_at": moment}
+        added = self._database.insert(jobs).values(document_id=document_id, created_at=moment, **begins)
+        again = begins | {"message": "", "stage_started_at": ""}
+        with self._database.transaction():
+            self._database.run(added.on_conflict_do_update(index_elements=["document_id"], set_=again))
             self._set_status(document_id, DocumentStatus.QUEUED, "")
 
     def advance(self, document_id: str, stage: JobStage) -> None:
         """Put an unfinished job to work in a stage; its progress and the estimate of its time begin here."""
-        with self._database.transaction() as connection:
-            changed = connection.execute(
-                f"""UPDATE jobs SET stage = ?1, status = ?2, total = ?3, stage_started_at = ?4, updated_at = ?4
-                    WHERE document_id = ?5 AND {_UNFINISHED}""",
-                (stage, JobStatus.RUNNING, self.left(document_id, stage), now(), document_id),
-            ).rowcount
-            if changed:
+        with self._database.transaction():
+            moment, total = now(), self.left(document_id, stage)
+            works = {"status": JobStatus.RUNNING, "total": total, "stage_started_at": moment, "updated_at": moment}
+            if self._change_unfinished(document_id, stage=stage, **works):
                 self._set_status(document_id, _STATUS_OF_STAGE[stage], "")
 
     def end(self, document_id: str, status: JobStatus, message: str = "") -> None:
         """End an unfinished job; ``message`` also contains what to do."""
-        with self._database.transaction() as connection:
-            changed = connection.execute(
-                f"UPDATE jobs SET status = ?, message = ?, updated_at = ? WHERE document_id = ? AND {_UNFINISHED}",
-                (status, message, now(), document_id),
-            ).rowcount
-            if changed:
+        with self._database.transaction():
+            if self._change_unfinished(document_id, status=status, message=message, updated_at=now()):
                 self._set_status(document_id, _STATUS_AT_END[status], message)
 
     def set_replaces(self, document_id: str, old_id: str) -> None:
         """Note which document goes once this one can be searched."""
-        self._database.connection.execute("UPDATE jobs SET replaces = ? WHERE document_id = ?", (old_id, document_id))
+        self._database.run(update(jobs).where(jobs.c.document_id == document_id).values(replaces=old_id))
 
     def keep(self, document_id: str) -> None:
         """Let no newer document replace this one: it was added once more."""
-        self._database.connection.execute("UPDATE jobs SET replaces = '' WHERE replaces = ?", (document_id,))
+        self._database.run(update(jobs).where(jobs.c.replaces == document_id).values(replaces=""))
+
+    def _change_unfinished(self, document_id: str, **values: object) -> bool:
+        """Return whether there was an unfinished job to change."""
+        own = update(jobs).where(jobs.c.document_id == document_id, _UNFINISHED)
+        return self._database.run(own.values(**values)).rowcount > 0
 
     def _set_status(self, document_id: str, status: DocumentStatus, message: str) -> None:
-        self._database.connection.execute(
-            "UPDATE documents SET status = ?, message = ? WHERE id = ?", (status, message, document_id)
+        self._database.run(
+            update(documents).where(documents.c.id == document_id).values(status=status, message=message)
         )
 
-    def _row(self, document_id: str) -> Row | None:
-        found: Row | None = self._database.connection.execute(
-            "SELECT * FROM jobs WHERE document_id = ?", (document_id,)
-        ).fetchone()
-        return found
+    def _row(self, document_id: str) -> RowMapping | None:
+        return self._database.row(select(jobs).where(jobs.c.document_id == document_id))
 
-    def _job(self, row: Row) -> Job:
+    def _job(self, row: RowMapping) -> Job:
         """Return the time left, estimated from the pace of this stage so far."""
         stage, status = JobStage(row["stage"]), JobStatus(row["status"])
         done, total, seconds_left = 0, 0, None

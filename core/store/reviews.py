@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from sqlalchemy import delete, exists, func, insert, select, update
+
 from pincite.core.domain.answers import AnswerPart, Citation
 from pincite.core.domain.codec import to_json
 from pincite.core.domain.errors import TurnError
@@ -21,6 +23,7 @@ from pincite.core.domain.turns import (
 )
 from pincite.core.questions.wording import normalised_words
 from pincite.core.store.database import Database
+from pincite.core.store.schema import drafts, feedback, reviews, turns
 from pincite.core.store.turns import Turns, review_of, status_of
 from pincite.core.text.marks import marked_text
 from pincite.core.text.plain import storable
@@ -28,11 +31,11 @@ from pincite.core.text.terms import content_terms
 
 MAX_COMPARED = 500
 
-_LATEST = (
-    "review.undone_at = '' AND NOT EXISTS (SELECT 1 FROM reviews AS later "
-    "WHERE later.turn_id = review.turn_id AND later.id > review.id AND later.undone_at = '')"
-)
-_HOLDS = f"review.stale = '' AND {_LATEST}"
+_later = reviews.alias("later")
+_HAS_LATER = exists().where(_later.c.turn_id == reviews.c.turn_id, _later.c.id > reviews.c.id, _later.c.undone_at == "")
+_HOLDS = (reviews.c.stale == "") & (reviews.c.undone_at == "") & ~_HAS_LATER
+"""Condition for a decision to be the latest of its turn, and to count."""
+_OF_TURNS = reviews.join(turns, turns.c.id == reviews.c.turn_id)
 
 Parts = tuple[AnswerPart, ...]
 Cite = Callable[[Turn, str], tuple[Parts, tuple[Citation, ...]]]
@@ -55,7 +58,7 @@ class Reviews:
         """
         if decision is ReviewDecision.EDITED and not final_answer.strip():
             raise TurnError("An edited answer cannot be empty.", hint="Write the answer, or reject the draft.")
-        with self._database.transaction() as connection:
+        with self._database.transaction():
             turn = self._undecided(turn_id, decision)
             parts, citations = self._final(turn, decision, storable(final_answer))
             review = Review(
@@ -68,69 +71,57 @@ class Reviews:
                 citations=citations,
                 parts=parts,
             )
-            connection.execute(
-                "INSERT INTO reviews (turn_id, decision, final_answer, note, reviewer, decided_at, citations, parts) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    turn_id,
-                    decision,
-                    review.final_answer,
-                    review.note,
-                    review.reviewer,
-                    review.decided_at,
-                    to_json(citations, tuple[Citation, ...]),
-                    to_json(parts, Parts),
-                ),
+            self._database.run(
+                insert(reviews).values(
+                    turn_id=turn_id,
+                    decision=decision,
+                    final_answer=review.final_answer,
+                    note=review.note,
+                    reviewer=review.reviewer,
+                    decided_at=review.decided_at,
+                    citations=to_json(citations, tuple[Citation, ...]),
+                    parts=to_json(parts, Parts),
+                )
             )
-            connection.execute("DELETE FROM drafts WHERE turn_id = ?", (turn_id,))
+            self.discard_draft(turn_id)
             self._turns.save(replace(turn, status=TurnStatus.REVIEWED))
         return review
 
     def undo(self, turn_id: str) -> None:
         """Take the last decision back: the turn waits for review again, an edit as a draft. Raises TurnError."""
-        with self._database.transaction() as connection:
+        with self._database.transaction():
             turn = self._turns.get(turn_id)
             if turn.status is not TurnStatus.REVIEWED or turn.review is None:
                 raise TurnError("There is no decision on this answer to undo.", hint="It is waiting for review.")
-            connection.execute(
-                "UPDATE reviews SET undone_at = ? WHERE id = "
-                "(SELECT MAX(id) FROM reviews WHERE turn_id = ? AND undone_at = '')",
-                (now(), turn_id),
-            )
-            if turn.review.decision is ReviewDecision.EDITED:
-                connection.execute(
-                    "INSERT OR IGNORE INTO drafts (turn_id, text, updated_at) VALUES (?, ?, ?)",
-                    (turn_id, turn.review.final_answer, now()),
+            last = select(func.max(_later.c.id)).where(_later.c.turn_id == turn_id, _later.c.undone_at == "")
+            self._database.run(update(reviews).where(reviews.c.id == last.scalar_subquery()).values(undone_at=now()))
+            if turn.review.decision is ReviewDecision.EDITED and self.draft(turn_id) is None:
+                self._database.put(
+                    drafts, {"turn_id": turn_id}, {"text": turn.review.final_answer, "updated_at": now()}
                 )
             reasons = turn.reasons or ("A decision on this answer was undone.",)
             self._turns.save(replace(turn, status=TurnStatus.FLAGGED, reasons=reasons))
 
     def keep_draft(self, turn_id: str, text: str) -> None:
         """Keep what a reviewer has written so far; it decides nothing."""
-        with self._database.transaction() as connection:
-            connection.execute(
-                "INSERT INTO drafts (turn_id, text, updated_at) SELECT id, ?, ? FROM turns WHERE id = ? "
-                "ON CONFLICT (turn_id) DO UPDATE SET text = excluded.text, updated_at = excluded.updated_at",
-                (text, now(), turn_id),
-            )
+        with self._database.transaction():
+            if self._database.row(select(turns.c.id).where(turns.c.id == turn_id)):
+                self._database.put(drafts, {"turn_id": turn_id}, {"text": text, "updated_at": now()})
 
     def discard_draft(self, turn_id: str) -> None:
-        with self._database.transaction() as connection:
-            connection.execute("DELETE FROM drafts WHERE turn_id = ?", (turn_id,))
+        self._database.run(delete(drafts).where(drafts.c.turn_id == turn_id))
 
     def draft(self, turn_id: str) -> ReviewDraft | None:
-        row = self._database.connection.execute("SELECT * FROM drafts WHERE turn_id = ?", (turn_id,)).fetchone()
-        return ReviewDraft(row["turn_id"], row["text"], row["updated_at"]) if row else None
+        row = self._database.row(select(drafts).where(drafts.c.turn_id == turn_id))
+        return ReviewDraft(**row) if row else None
 
     def drafted(self) -> set[str]:
         """Return the turns that have an edit which is not saved."""
-        return {row["turn_id"] for row in self._database.connection.execute("SELECT turn_id FROM drafts")}
+        return set(self._database.run(select(drafts.c.turn_id)).scalars())
 
     def history(self, turn_id: str) -> list[Review]:
         """Return all decisions on a turn, oldest first."""
-        rows = self._database.connection.execute(
-            "SELECT * FROM reviews WHERE turn_id = ? ORDER BY id", (turn_id,)
-        ).fetchall()
+        rows = self._database.rows(select(reviews).where(reviews.c.turn_id == turn_id).order_by(reviews.c.id))
         return [review for row in rows if (review := review_of(row))]
 
     def send(self, turn_id: str, reason: str = "A review was asked for.") -> None:
@@ -143,36 +134,28 @@ class Reviews:
 
     def feedback(self, turn_id: str, kind: FeedbackKind | None) -> None:
         """Thumb up or down; None takes it back."""
-        with self._database.transaction() as connection:
-            if kind is None:
-                connection.execute("DELETE FROM feedback WHERE turn_id = ?", (turn_id,))
-            else:
-                connection.execute(
-                    "INSERT INTO feedback (turn_id, kind, given_at) VALUES (?, ?, ?) "
-                    "ON CONFLICT (turn_id) DO UPDATE SET kind = excluded.kind, given_at = excluded.given_at",
-                    (turn_id, kind, now()),
-                )
+        if kind is None:
+            self._database.run(delete(feedback).where(feedback.c.turn_id == turn_id))
+        else:
+            self._database.put(feedback, {"turn_id": turn_id}, {"kind": kind, "given_at": now()})
 
     def mark_stale(self, document_id: str, why: str) -> list[str]:
         """Reviewed turns that cite the document return to the queue; returns their ids."""
-        with self._database.transaction() as connection:
-            rows = connection.execute(
-                f"SELECT turn_id FROM reviews AS review WHERE {_HOLDS} AND instr(citations, ?) ORDER BY id DESC",
-                (document_id,),
-            ).fetchall()
-            touched = [row["turn_id"] for row in rows]
+        cites = reviews.c.citations.contains(document_id, autoescape=True)
+        query = select(reviews.c.turn_id).where(_HOLDS, cites).order_by(reviews.c.id.desc())
+        with self._database.transaction():
+            touched = list(self._database.run(query).scalars())
             for turn_id in touched:
-                connection.execute("UPDATE reviews SET stale = ? WHERE turn_id = ? AND stale = ''", (why, turn_id))
+                counted = update(reviews).where(reviews.c.turn_id == turn_id, reviews.c.stale == "")
+                self._database.run(counted.values(stale=why))
                 self._flag(self._turns.get(turn_id), why)
         return touched
 
     def decided(self, *, most: int) -> list[ReviewedLine]:
         """Return turns with a latest decision that holds, newest decision first; no turn is decoded."""
-        rows = self._database.connection.execute(
-            "SELECT review.*, session_id, question, status FROM reviews AS review JOIN turns ON turns.id = turn_id "
-            f"WHERE {_HOLDS} ORDER BY review.id DESC LIMIT ?",
-            (most,),
-        ).fetchall()
+        columns = reviews, turns.c.session_id, turns.c.question, turns.c.status
+        newest_first = select(*columns).select_from(_OF_TURNS).where(_HOLDS).order_by(reviews.c.id.desc())
+        rows = self._database.rows(newest_first.limit(most))
         return [
             ReviewedLine(row["turn_id"], row["session_id"], row["question"], status_of(row), review)
             for row in rows
@@ -180,14 +163,12 @@ class Reviews:
         ]
 
     def count_decided(self) -> int:
-        return self._database.number(f"SELECT count(*) FROM reviews AS review WHERE {_HOLDS}")
+        return self._database.count(select(func.count()).select_from(reviews).where(_HOLDS))
 
     def decision_times(self) -> tuple[tuple[str, str], ...]:
         """Return ids of the turns with a latest decision that holds, newest first, and when it was made."""
-        rows = self._database.connection.execute(
-            f"SELECT turn_id, decided_at FROM reviews AS review WHERE {_HOLDS} ORDER BY id DESC LIMIT ?",
-            (MAX_COMPARED,),
-        ).fetchall()
+        columns = reviews.c.turn_id, reviews.c.decided_at
+        rows = self._database.rows(select(*columns).where(_HOLDS).order_by(reviews.c.id.desc()).limit(MAX_COMPARED))
         return tuple((row["turn_id"], row["decided_at"]) for row in rows)
 
     def reviewed_match(self, question: str, document_ids: Sequence[str]) -> Recalled | None:
@@ -197,11 +178,13 @@ class Reviews:
         """
         scope, asked, terms = set(document_ids), normalised_words(question), set(content_terms(question))
         similar = None
-        rows = self._database.connection.execute(
-            "SELECT turn_id, question FROM reviews AS review JOIN turns ON turns.id = turn_id "
-            f"WHERE {_HOLDS} AND decision != ? ORDER BY review.id DESC LIMIT ?",
-            (ReviewDecision.REJECTED, MAX_COMPARED),
-        ).fetchall()
+        rows = self._database.rows(
+            select(reviews.c.turn_id, turns.c.question)
+            .select_from(_OF_TURNS)
+            .where(_HOLDS, reviews.c.decision != ReviewDecision.REJECTED)
+            .order_by(reviews.c.id.desc())
+            .limit(MAX_COMPARED)
+        )
         for row in rows:
             same = normalised_words(row["question"]) == asked
             if same or (similar is None and terms and set(content_terms(row["question"])) == terms):

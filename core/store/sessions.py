@@ -1,9 +1,10 @@
 """Sessions in SQLite: create, find, rename, delete, and export as Markdown."""
 
 import re
-import sqlite3
 import uuid
 from collections.abc import Callable, Sequence
+
+from sqlalchemy import RowMapping, delete, insert, or_, select, update
 
 from pincite.core.domain.answers import AnswerPart, Citation
 from pincite.core.domain.codec import readable, to_json
@@ -13,13 +14,16 @@ from pincite.core.domain.keys import in_words
 from pincite.core.domain.presentation import Standing, Tier, present
 from pincite.core.domain.turns import Session, Turn, TurnStatus, now
 from pincite.core.store.database import Database
-from pincite.core.store.turns import Turns, containing
+from pincite.core.store.schema import removals, reviews, sessions, turn_lines, turns
+from pincite.core.store.turns import Turns, contains
 from pincite.core.text.markdown import escape, verbatim
 from pincite.core.text.marks import markdown_pieces
 from pincite.core.text.plain import shown, storable
 
 NEW_TITLE = "New session"
 MAX_TITLE_LENGTH = 60
+TEXT = "text"
+"""Kind of a removal: the text of a session."""
 
 
 Scrubs = list[str]
@@ -38,31 +42,26 @@ class Sessions:
     def create(self, title: str = NEW_TITLE, document_ids: Sequence[str] = (), *, collection_id: str = "") -> Session:
         moment, name = now(), storable(title).strip() or NEW_TITLE
         session = Session(uuid.uuid4().hex, name, moment, moment, tuple(document_ids), collection_id)
-        with self._database.transaction() as connection:
-            connection.execute(
-                "INSERT INTO sessions (id, title, created_at, updated_at, document_ids, collection_id) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                (session.id, session.title, moment, moment, ids_json(document_ids), collection_id),
-            )
+        row = {"id": session.id, "title": session.title, "created_at": moment, "updated_at": moment,
+               "document_ids": ids_json(document_ids), "collection_id": collection_id}  # fmt: skip
+        self._database.run(insert(sessions).values(row))
         return session
 
-    def list(self, search: str = "", *, most: int = -1, collection_id: str | None = None) -> list[Session]:
+    def list(self, search: str = "", *, most: int | None = None, collection_id: str | None = None) -> list[Session]:
         """Return the most recently used first, all or at most ``most``; ``search`` looks in titles, questions, answers.
 
         ``collection_id``: only those of that collection; empty: only those of none.
         """
-        pattern = containing(search)
-        rows = self._database.connection.execute(
-            "SELECT * FROM sessions WHERE (title LIKE ?1 ESCAPE '\\' "
-            "OR id IN (SELECT session_id FROM turns WHERE question LIKE ?1 ESCAPE '\\') "
-            "OR id IN (SELECT session_id FROM turns WHERE id IN "
-            "(SELECT turn_id FROM turn_lines WHERE answer LIKE ?1 ESCAPE '\\')) "
-            "OR id IN (SELECT session_id FROM turns WHERE id IN "
-            "(SELECT turn_id FROM reviews WHERE final_answer LIKE ?1 ESCAPE '\\'))) "
-            "AND collection_id = ifnull(?2, collection_id) ORDER BY updated_at DESC, rowid DESC LIMIT ?3",
-            (pattern, collection_id, most),
-        ).fetchall()
-        return [_session(row) for row in rows]
+        query = select(sessions).order_by(sessions.c.updated_at.desc()).limit(most)
+        if collection_id is not None:
+            query = query.where(sessions.c.collection_id == collection_id)
+        if search.strip():
+            answered = select(turn_lines.c.turn_id).where(contains(turn_lines.c.answer, search))
+            decided = select(reviews.c.turn_id).where(contains(reviews.c.final_answer, search))
+            found = or_(contains(turns.c.question, search), turns.c.id.in_(answered), turns.c.id.in_(decided))
+            in_turns = sessions.c.id.in_(select(turns.c.session_id).where(found))
+            query = query.where(contains(sessions.c.title, search) | in_turns)
+        return [_session(row) for row in self._database.rows(query)]
 
     def get(self, session_id: str) -> Session:
         """Raises UnknownSessionError when there is no such session."""
@@ -72,12 +71,12 @@ class Sessions:
         return session
 
     def find(self, session_id: str) -> Session | None:
-        row = self._database.connection.execute("SELECT * FROM sessions WHERE id = ?", (session_id,)).fetchone()
+        row = self._database.row(select(sessions).where(sessions.c.id == session_id))
         return _session(row) if row else None
 
     def rename(self, session_id: str, title: str) -> None:
         if title.strip():
-            self._set(session_id, "title", " ".join(storable(title).split()))
+            self._set(session_id, title=" ".join(storable(title).split()))
 
     def title_after(self, session_id: str, question: str) -> None:
         """Name a session that nobody named after its first question."""
@@ -86,7 +85,7 @@ class Sessions:
         self.rename(session_id, title_of(question))
 
     def set_documents(self, session_id: str, document_ids: Sequence[str]) -> None:
-        self._set(session_id, "document_ids", ids_json(document_ids))
+        self._set(session_id, document_ids=ids_json(document_ids))
 
     def add_documents(self, session_id: str, document_ids: Sequence[str]) -> None:
         """Search these too; a session that searches all documents goes on doing so."""
@@ -97,19 +96,17 @@ class Sessions:
 
     def delete(self, session_id: str) -> None:
         """Delete the session with its turns, traces and reviews; their text leaves the files with ``scrubbed``."""
-        with self._database.transaction() as connection:
-            connection.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
-            connection.execute("INSERT OR IGNORE INTO removals (subject, kind) VALUES (?, 'text')", (session_id,))
+        noted = self._database.insert(removals).values(subject=session_id, kind=TEXT).on_conflict_do_nothing()
+        with self._database.transaction():
+            self._database.run(delete(sessions).where(sessions.c.id == session_id))
+            self._database.run(noted)
 
     def to_scrub(self) -> Scrubs:
         """Return ids of deleted sessions with text that may still be in unused parts of the files."""
-        rows = self._database.connection.execute("SELECT subject FROM removals WHERE kind = 'text'")
-        return [row["subject"] for row in rows]
+        return list(self._database.run(select(removals.c.subject).where(removals.c.kind == TEXT)).scalars())
 
     def scrubbed(self, session_ids: Sequence[str]) -> None:
-        self._database.connection.executemany(
-            "DELETE FROM removals WHERE subject = ? AND kind = 'text'", [(identity,) for identity in session_ids]
-        )
+        self._database.run(delete(removals).where(removals.c.subject.in_(session_ids), removals.c.kind == TEXT))
 
     def export_markdown(self, session_id: str) -> str:
         """Return the conversation with, under each answer, its citations: document, page and quotation."""
@@ -122,9 +119,8 @@ class Sessions:
             parts += _turn_markdown(turn, self._is_on_page)
         return shown("\n\n".join(parts) + "\n", lines=True)
 
-    def _set(self, session_id: str, column: str, value: str) -> None:
-        with self._database.transaction() as connection:
-            connection.execute(f"UPDATE sessions SET {column} = ? WHERE id = ?", (value, session_id))
+    def _set(self, session_id: str, **values: str) -> None:
+        self._database.run(update(sessions).where(sessions.c.id == session_id).values(**values))
 
 
 def title_of(question: str) -> str:
@@ -175,7 +171,7 @@ def citation_line(citation: Citation, on_page: bool) -> str:
     )
 
 
-def _session(row: sqlite3.Row) -> Session:
+def _session(row: RowMapping) -> Session:
     chosen = readable(tuple[str, ...], row["document_ids"])
     return Session(
         id=row["id"],

@@ -1,12 +1,14 @@
 """Turns and their traces in SQLite, saved as they go, and which process runs the unfinished ones."""
 
 import json
-import sqlite3
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import ColumnElement, RowMapping, Table, exists, func, insert, literal, or_, select, update
 
 from pincite.core.domain.answers import AnswerPart, Citation, PartKind, listed_passages, lists_passages
 from pincite.core.domain.codec import UNDECODABLE, readable, to_json
@@ -28,6 +30,7 @@ from pincite.core.domain.turns import (
 )
 from pincite.core.store.database import Database
 from pincite.core.store.older import parts_of, with_parts
+from pincite.core.store.schema import feedback, reviews, sessions, trace_steps, turn_lines, turns
 from pincite.core.store.workers import is_alive, this_worker
 from pincite.core.text.marks import plain_text
 
@@ -41,12 +44,23 @@ KEPT_IN_MEMORY = 200
 """Finished turns that are not read again from the database until they change."""
 
 
-_NEWEST = """position = (SELECT max(position) FROM turns AS other
-  WHERE other.session_id = turns.session_id AND other.place = turns.place)"""
+_LINE = (
+    turns.c.id,
+    turns.c.session_id,
+    turns.c.question,
+    turns.c.status,
+    turns.c.started_at,
+    turns.c.confidence,
+    turn_lines.c.cited_names,
+    turn_lines.c.reasons,
+)
+"""What lists show of a turn."""
+_other = turns.alias("other")
+_SAME_QUESTION = (_other.c.session_id == turns.c.session_id) & (_other.c.place == turns.c.place)
+_NEWEST = turns.c.position == select(func.max(_other.c.position)).where(_SAME_QUESTION).scalar_subquery()
 """Condition for a turn to be the newest version of its question."""
-_NOT_REPLACED = f"""NOT EXISTS (SELECT 1 FROM turns AS later WHERE later.session_id = turns.session_id
-  AND later.place = turns.place AND later.position > turns.position
-  AND later.status IN ({", ".join(f"'{status.value}'" for status in FINISHED)}))"""
+_ANSWERED_LATER = _SAME_QUESTION & (_other.c.position > turns.c.position) & _other.c.status.in_(FINISHED)
+_NOT_REPLACED = ~exists().where(_ANSWERED_LATER)
 """Condition for a turn to have no newer version with an answer: an older version waits for nobody's review."""
 MAX_SEARCHED = 200
 """Characters of a search that count: SQLite refuses very long patterns."""
@@ -66,73 +80,64 @@ class Turns:
 
         A session runs one turn at a time: while another is running, in whichever process, no turn is added.
         """
-        with self._database.transaction() as connection:
+        last_of = select(func.coalesce(func.max(turns.c.position), -1)).where(turns.c.session_id == turn.session_id)
+        with self._database.transaction():
             self._check_idle(turn.session_id)
-            last = connection.execute(
-                "SELECT COALESCE(MAX(position), -1) FROM turns WHERE session_id = ?", (turn.session_id,)
-            ).fetchone()[0]
-            placed = replace(turn, position=last + 1, place=last + 1 if turn.place < 0 else turn.place)
-            _insert(connection, placed)
+            position = self._database.count(last_of) + 1
+            placed = replace(turn, position=position, place=position if turn.place < 0 else turn.place)
+            self._insert(placed)
         return placed
 
-    def copy(self, turns: Sequence[Turn], session_id: str) -> None:
+    def copy(self, originals: Sequence[Turn], session_id: str) -> None:
         """Copy finished turns into a session, with their traces and reviews, as its first ones."""
-        with self._database.transaction() as connection:
-            for position, turn in enumerate(turns):
+        with self._database.transaction():
+            for position, turn in enumerate(originals):
                 copied = replace(turn, id=uuid.uuid4().hex, session_id=session_id, position=position, place=position)
-                _insert(connection, copied)
+                self._insert(copied)
                 self.save(copied)
-                for table, columns in _OF_TURN.items():
-                    connection.execute(
-                        f"INSERT INTO {table} (turn_id, {columns}) SELECT ?, {columns} FROM {table} WHERE turn_id = ?",
-                        (copied.id, turn.id),
-                    )
+                for table in (trace_steps, reviews):
+                    self._copy_rows(table, turn.id, copied.id)
+
+    def _copy_rows(self, table: Table, turn_id: str, copied_id: str) -> None:
+        columns = [one for one in table.columns if one.name not in ("id", "turn_id")]
+        own = select(literal(copied_id), *columns).where(table.c.turn_id == turn_id).order_by(*table.primary_key)
+        self._database.run(insert(table).from_select(["turn_id", *columns], own))
 
     def take_up(self, turn: Turn) -> Turn:
         """Run an interrupted turn on here. Raises TurnError as ``create`` does, and where it was taken up before."""
         running = replace(turn, status=TurnStatus.RUNNING, error="", finished_at="", started_at=now())
-        with self._database.transaction() as connection:
+        interrupted = update(turns).where(turns.c.id == turn.id, turns.c.status == TurnStatus.INTERRUPTED)
+        with self._database.transaction():
             self._check_idle(turn.session_id)
-            taken = connection.execute(
-                "UPDATE turns SET worker = ? WHERE id = ? AND status = ?",
-                (this_worker(), turn.id, TurnStatus.INTERRUPTED),
-            )
-            if not taken.rowcount:
+            if not self._database.run(interrupted.values(worker=this_worker())).rowcount:
                 raise TurnError("This answer is no longer interrupted.", hint="Reload the page.")
             self.save(running)
         return running
 
     def _check_idle(self, session_id: str) -> None:
-        rows = self._database.connection.execute(
-            "SELECT worker FROM turns WHERE session_id = ? AND status = ?", (session_id, TurnStatus.RUNNING)
-        ).fetchall()
-        if any(is_alive(row["worker"]) for row in rows):
+        running = turns.c.session_id == session_id, turns.c.status == TurnStatus.RUNNING
+        if any(map(is_alive, self._database.run(select(turns.c.worker).where(*running)).scalars().all())):
             raise TurnError("This session is still answering a question.", hint="Wait for it, or stop it first.")
 
     def save(self, turn: Turn) -> None:
         """Write everything but the trace, the review and the feedback."""
-        with self._database.transaction() as connection:
-            connection.execute(
-                "UPDATE turns SET status = ?, confidence = ?, body = ? WHERE id = ?",
-                (turn.status, _known_confidence(turn), _body(turn), turn.id),
-            )
+        values = {"status": turn.status, "confidence": _known_confidence(turn), "body": _body(turn)}
+        self._database.run(update(turns).where(turns.c.id == turn.id).values(values))
 
     def add_step(self, turn_id: str, position: int, step: TraceStep) -> None:
-        with self._database.transaction() as connection:
-            connection.execute(
-                "INSERT INTO trace_steps (turn_id, position, body) VALUES (?, ?, ?)", (turn_id, position, to_json(step))
-            )
+        self._database.run(insert(trace_steps).values(turn_id=turn_id, position=position, body=to_json(step)))
 
     def get(self, turn_id: str) -> Turn:
         """Raises TurnError when there is no such turn."""
-        found = self._read("id = ?", (turn_id,))
-        if not found:
+        row = self._database.row(select(turns).where(turns.c.id == turn_id))
+        if row is None:
             raise _missing()
-        return found[0]
+        return self._whole(row)
 
     def of_session(self, session_id: str) -> list[Turn]:
         """Return everything that is kept of a session, also older versions; a page asks for the ``newest``."""
-        return self._read("session_id = ? ORDER BY position", (session_id,))
+        own = select(turns).where(turns.c.session_id == session_id).order_by(turns.c.position)
+        return [self._whole(row) for row in self._database.rows(own)]
 
     def conversation(self, session_id: str) -> list[Turn]:
         """Return one version of each question of a session, in their order: the newest that has an answer, if any."""
@@ -144,44 +149,42 @@ class Turns:
 
     def newest(self, session_id: str, most: int) -> list[Turn]:
         """Return the last questions of a session in their order, each in its newest version, without their traces."""
-        rows = self._database.connection.execute(
-            f"SELECT id FROM turns WHERE session_id = ? AND {_NEWEST} ORDER BY place DESC LIMIT ?", (session_id, most)
-        ).fetchall()
-        return [self.without_trace(row["id"]) for row in reversed(rows)]
+        own = select(turns.c.id).where(turns.c.session_id == session_id, _NEWEST)
+        ids = self._database.run(own.order_by(turns.c.place.desc()).limit(most)).scalars().all()
+        return [self.without_trace(turn_id) for turn_id in reversed(ids)]
 
     def count(self, session_id: str) -> int:
         """Return the number of questions of a session, whatever the number of their versions."""
-        return self._database.number("SELECT count(DISTINCT place) FROM turns WHERE session_id = ?", (session_id,))
+        places = select(func.count(turns.c.place.distinct())).where(turns.c.session_id == session_id)
+        return self._database.count(places)
 
     def versions(self, turn: Turn) -> tuple[str, ...]:
         """Return the ids of all versions of a question, oldest first."""
-        rows = self._database.connection.execute(
-            "SELECT id FROM turns WHERE session_id = ? AND place = ? ORDER BY position", (turn.session_id, turn.place)
-        )
-        return tuple(row["id"] for row in rows)
+        same = turns.c.session_id == turn.session_id, turns.c.place == turn.place
+        return tuple(self._database.run(select(turns.c.id).where(*same).order_by(turns.c.position)).scalars())
 
     def without_trace(self, turn_id: str) -> Turn:
         """Return the turn as conversations show it; decoded once for each version of it. Raises TurnError."""
-        connection = self._database.connection
-        row = connection.execute("SELECT version FROM turn_lines WHERE turn_id = ?", (turn_id,)).fetchone()
-        version = row["version"] if row else -1
+        version = self._database.run(select(turn_lines.c.version).where(turn_lines.c.turn_id == turn_id)).scalar()
+        version = -1 if version is None else version
         with self._lock:
             known = self._read_before.get(turn_id)
             if known and known[0] == version:
                 self._read_before.move_to_end(turn_id)
                 return known[1]
-        found = self._read("id = ?", (turn_id,), trace=False)
-        if not found:
+        row = self._database.row(select(turns).where(turns.c.id == turn_id))
+        if row is None:
             with self._lock:
                 self._read_before.pop(turn_id, None)
             raise _missing()
-        if not connection.in_transaction:  # what is not committed may never have been
+        turn = self._whole(row, with_trace=False)
+        if not self._database.in_transaction:  # what is not committed may never have been
             with self._lock:
-                self._read_before[turn_id] = version, found[0]
+                self._read_before[turn_id] = version, turn
                 self._read_before.move_to_end(turn_id)
                 while len(self._read_before) > KEPT_IN_MEMORY:
                     self._read_before.popitem(last=False)
-        return found[0]
+        return turn
 
     def exchanges(self, session_id: str, *, before: int = 2**62, asked_before: int = 2**62) -> tuple[Exchange, ...]:
         """Return the finished questions with their answers, reviewed ones as reviewed, oldest first.
@@ -189,129 +192,96 @@ class Turns:
         Of several versions the newest that was answered. ``before``: only those at earlier places; ``asked_before``:
         only those that were asked before the turn at this position.
         """
-        rows = self._database.connection.execute(
-            """SELECT turns.id, question,
-                 CASE WHEN review.id IS NULL THEN body ->> '$.answer' ELSE final_answer END AS answer,
-                 CASE WHEN review.id IS NULL THEN body -> '$.parts' ELSE parts END AS parts,
-                 CASE WHEN json_valid(body) THEN
-                   coalesce(nullif(body -> '$.plan', 'null'), body -> '$.attempts[#-1].plan') END AS plan,
-                 CASE WHEN json_valid(body) THEN body ->> '$.intent' END AS intent
-               FROM turns LEFT JOIN reviews AS review ON review.id =
-                 (SELECT MAX(id) FROM reviews WHERE turn_id = turns.id AND undone_at = '')
-               WHERE session_id = ? AND turns.status IN (?, ?, ?) AND place < ? AND position < ?
-                 AND (review.id IS NOT NULL OR (json_valid(body) AND json_type(body, '$.answer') = 'text'))
-                 AND NOT EXISTS (SELECT 1 FROM turns AS later WHERE later.session_id = turns.session_id AND
-                   later.place = turns.place AND later.position > turns.position AND later.position < ?
-                   AND later.status IN (?, ?, ?))
-               ORDER BY place""",
-            (session_id, *FINISHED, before, asked_before, asked_before, *FINISHED),
+        earlier = turns.c.place < before, turns.c.position < asked_before
+        replaced = exists().where(_ANSWERED_LATER, _other.c.position < asked_before)
+        decisions = reviews.alias()
+        counted = decisions.c.turn_id == turns.c.id, decisions.c.undone_at == ""
+        last = select(func.max(decisions.c.id)).where(*counted).scalar_subquery()
+        query = (
+            select(turns.c.id, turns.c.question, turns.c.body, reviews.c.final_answer, reviews.c.parts)
+            .outerjoin_from(turns, reviews, reviews.c.id == last)
+            .where(turns.c.session_id == session_id, turns.c.status.in_(FINISHED), *earlier, ~replaced)
+            .order_by(turns.c.place)
         )
-        return tuple(_exchange(row, _parts(row["parts"]) or ()) for row in rows)
+        return tuple(exchange for row in self._database.rows(query) if (exchange := _exchange(row)))
 
     def running(self) -> list[str]:
         """Ids of the turns that some process has not brought to an end."""
-        rows = self._database.connection.execute("SELECT id FROM turns WHERE status = ?", (TurnStatus.RUNNING,))
-        return [row["id"] for row in rows]
+        return self._with_status(TurnStatus.RUNNING)
 
     def unfinished(self) -> list[str]:
         """Ids of the turns that some process is running, or that were interrupted and may be continued."""
-        rows = self._database.connection.execute(
-            "SELECT id FROM turns WHERE status IN (?, ?)", (TurnStatus.RUNNING, TurnStatus.INTERRUPTED)
-        )
-        return [row["id"] for row in rows]
+        return self._with_status(TurnStatus.RUNNING, TurnStatus.INTERRUPTED)
+
+    def _with_status(self, *statuses: TurnStatus) -> list[str]:
+        return list(self._database.run(select(turns.c.id).where(turns.c.status.in_(statuses))).scalars())
 
     def count_flagged(self) -> int:
         """Return the number of answers that wait for review."""
-        return self._database.number(
-            f"SELECT count(*) FROM turns WHERE status = ? AND {_NOT_REPLACED}", (TurnStatus.FLAGGED,)
-        )
+        waits = turns.c.status == TurnStatus.FLAGGED, _NOT_REPLACED
+        return self._database.count(select(func.count()).select_from(turns).where(*waits))
 
     def recent(self, limit: int) -> list[Turn]:
-        return self._read("1 ORDER BY started_at DESC LIMIT ?", (limit,))
+        newest = select(turns).order_by(turns.c.started_at.desc()).limit(limit)
+        return [self._whole(row) for row in self._database.rows(newest)]
 
     def lines(self, wanted: TurnFilter = EVERY_TURN, *, most: int) -> list[TurnLine]:
         """Return the first of a list of turns, newest first, of the flagged ones oldest first; no body is read."""
-        condition, values = _condition(wanted)
-        direction = "" if wanted.status is TurnStatus.FLAGGED else "DESC"
-        rows = self._database.connection.execute(
-            "SELECT id, session_id, question, status, started_at, confidence, cited_names, reasons "
-            f"FROM turns JOIN turn_lines ON turn_id = id WHERE {condition} "
-            f"ORDER BY started_at {direction}, turns.rowid {direction} LIMIT ?",
-            (*values, most),
-        ).fetchall()
-        return [_line(row) for row in rows]
+        started = turns.c.started_at
+        order = started if wanted.status is TurnStatus.FLAGGED else started.desc()
+        query = select(*_LINE).join(turn_lines).where(*_conditions(wanted)).order_by(order).limit(most)
+        return [_line(row) for row in self._database.rows(query)]
 
     def count_lines(self, wanted: TurnFilter = EVERY_TURN) -> int:
-        condition, values = _condition(wanted)
-        return self._database.number(
-            f"SELECT count(*) FROM turns JOIN turn_lines ON turn_id = id WHERE {condition}", values
-        )
+        lines = select(func.count()).select_from(turns).join(turn_lines).where(*_conditions(wanted))
+        return self._database.count(lines)
 
     def mark_interrupted(self, lost: Collection[str] = ()) -> list[str]:
         """Mark turns as ``interrupted`` if their process is gone or they are ``lost``; return their ids."""
-        with self._database.transaction() as connection:
-            rows = connection.execute("SELECT id, worker FROM turns WHERE status = ?", (TurnStatus.RUNNING,)).fetchall()
+        running = select(turns.c.id, turns.c.worker).where(turns.c.status == TurnStatus.RUNNING)
+        with self._database.transaction():
+            rows = self._database.rows(running)
             interrupted = [row["id"] for row in rows if row["id"] in lost or not is_alive(row["worker"])]
-            for turn in self._read(f"id IN ({', '.join('?' * len(interrupted))})", interrupted) if interrupted else ():
+            for turn in map(self.get, interrupted):
                 if turn.status is TurnStatus.UNREADABLE:
-                    connection.execute("UPDATE turns SET status = ? WHERE id = ?", (turn.status, turn.id))
+                    self._database.run(update(turns).where(turns.c.id == turn.id).values(status=turn.status))
                     continue
                 message = "Pincite was closed while it worked on this answer. Continue it, or run the question again."
                 self.save(replace(turn, status=TurnStatus.INTERRUPTED, error=message, finished_at=now()))
         return interrupted
 
-    def _read(self, condition: str, values: Sequence[object], *, trace: bool = True) -> list[Turn]:
-        connection = self._database.connection
-        rows = connection.execute(f"SELECT * FROM turns WHERE {condition}", tuple(values)).fetchall()
-        turns = (replace(with_parts(_turn(row)), place=row["place"]) for row in rows)
-        return [self._whole(connection, turn, with_trace=trace) for turn in turns]
+    def _insert(self, turn: Turn) -> None:
+        values = {"id": turn.id, "session_id": turn.session_id, "position": turn.position, "place": turn.place,
+                  "status": turn.status, "question": turn.question, "started_at": turn.started_at,
+                  "body": _body(turn), "worker": this_worker()}  # fmt: skip
+        self._database.run(insert(turns).values(values))
+        self._database.run(update(sessions).where(sessions.c.id == turn.session_id).values(updated_at=now()))
 
-    def _whole(self, connection: sqlite3.Connection, turn: Turn, *, with_trace: bool) -> Turn:
-        trace = _trace(connection, turn) if with_trace else ()
-        row = connection.execute(
-            "SELECT * FROM reviews WHERE turn_id = ? AND undone_at = '' ORDER BY id DESC LIMIT 1", (turn.id,)
-        ).fetchone()
+    def _whole(self, stored: RowMapping, *, with_trace: bool = True) -> Turn:
+        turn = replace(with_parts(_turn(stored)), place=stored["place"])
+        trace = tuple(self._trace(turn)) if with_trace else ()
+        decided = select(reviews).where(reviews.c.turn_id == turn.id, reviews.c.undone_at == "")
+        row = self._database.row(decided.order_by(reviews.c.id.desc()).limit(1))
         review = review_of(row) if row else None
         if row and review is None and turn.status is TurnStatus.REVIEWED:  # else a rejected draft would look approved
             turn = replace(turn, status=TurnStatus.FLAGGED, reasons=(UNREADABLE_REVIEW, *turn.reasons))
-        feedback = connection.execute("SELECT kind FROM feedback WHERE turn_id = ?", (turn.id,)).fetchone()
-        known = feedback is not None and feedback["kind"] in list(FeedbackKind)
+        given = self._database.run(select(feedback.c.kind).where(feedback.c.turn_id == turn.id)).scalar()
         return replace(
             turn,
             trace=trace,
             path=tuple(step.node for step in trace),
             review=review,
-            feedback=FeedbackKind(feedback["kind"]) if known else None,
+            feedback=FeedbackKind(given) if given in list(FeedbackKind) else None,
         )
 
-
-_OF_TURN = {
-    "trace_steps": "position, body",
-    "reviews": "decision, final_answer, note, reviewer, decided_at, citations, stale, parts, undone_at",
-}
-"""Tables with rows that belong to a turn, and their columns."""
-
-
-def _insert(connection: sqlite3.Connection, turn: Turn) -> None:
-    connection.execute(
-        "INSERT INTO turns (id, session_id, position, place, status, question, started_at, body, worker) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            turn.id,
-            turn.session_id,
-            turn.position,
-            turn.place,
-            turn.status,
-            turn.question,
-            turn.started_at,
-            _body(turn),
-            this_worker(),
-        ),
-    )
-    connection.execute("UPDATE sessions SET updated_at = ? WHERE id = ?", (now(), turn.session_id))
+    def _trace(self, turn: Turn) -> Iterator[TraceStep]:
+        steps = select(trace_steps.c.body).where(trace_steps.c.turn_id == turn.id).order_by(trace_steps.c.position)
+        damaged = TraceStep("unreadable", 0, turn.started_at, 0.0, error=UNREADABLE_STEP)
+        for body in self._database.run(steps).scalars():
+            yield readable(TraceStep, body) or damaged
 
 
-def _turn(row: sqlite3.Row) -> Turn:
+def _turn(row: RowMapping) -> Turn:
     turn = decode_turn(row["body"])
     if turn is not None and turn.id == row["id"]:
         return turn
@@ -329,19 +299,22 @@ def _turn(row: sqlite3.Row) -> Turn:
     )
 
 
-def _trace(connection: sqlite3.Connection, turn: Turn) -> tuple[TraceStep, ...]:
-    rows = connection.execute("SELECT body FROM trace_steps WHERE turn_id = ? ORDER BY position", (turn.id,))
-    damaged = TraceStep("unreadable", 0, turn.started_at, 0.0, error=UNREADABLE_STEP)
-    return tuple(readable(TraceStep, row["body"]) or damaged for row in rows)
-
-
-def _exchange(row: sqlite3.Row, parts: Sequence[AnswerPart]) -> Exchange:
+def _exchange(row: RowMapping) -> Exchange | None:
+    """None for a damaged turn without a decision. Of the turn only what is needed is decoded."""
+    body = readable(dict[str, Any], row["body"]) or {}
+    answer = body.get("answer")
+    if row["final_answer"] is None and not isinstance(answer, str):
+        return None
+    decided = row["final_answer"] is not None
+    parts = _parts(row["parts"] if decided else json.dumps(body.get("parts") or [])) or ()
+    plans = [body.get("plan"), *(one.get("plan") for one in body.get("attempts", [])[-1:])]
+    plan = next(filter(None, plans), None)
     return Exchange(
         row["id"],
         row["question"],
-        plain_text(parts) or row["answer"],
-        readable(SearchPlan, row["plan"]) if row["plan"] else None,
-        Intent(row["intent"]) if row["intent"] in list(Intent) else None,
+        plain_text(parts) or (row["final_answer"] if decided else str(answer)),
+        readable(SearchPlan, json.dumps(plan)) if plan else None,
+        Intent(body["intent"]) if body.get("intent") in list(Intent) else None,
         tuple(one.where for one in listed_passages(parts)) if lists_passages(parts) else (),
         next((part for part in parts if part.kind is PartKind.FIGURE and len(part.figures) == 1), None),
     )
@@ -355,7 +328,7 @@ def _parts(text: str | None) -> tuple[AnswerPart, ...] | None:
     return readable(tuple[AnswerPart, ...], text) if text else ()
 
 
-def review_of(row: sqlite3.Row) -> Review | None:
+def review_of(row: RowMapping) -> Review | None:
     """None where it is damaged."""
     citations, parts = readable(tuple[Citation, ...], row["citations"]), _parts(row["parts"])
     if citations is None or parts is None or row["decision"] not in list(ReviewDecision):
@@ -374,7 +347,7 @@ def review_of(row: sqlite3.Row) -> Review | None:
     )
 
 
-def status_of(row: sqlite3.Row) -> TurnStatus:
+def status_of(row: RowMapping) -> TurnStatus:
     return TurnStatus(row["status"]) if row["status"] in list(TurnStatus) else TurnStatus.UNREADABLE
 
 
@@ -404,35 +377,28 @@ def decode_turn(body: str) -> Turn | None:
         return None
 
 
-def _condition(wanted: TurnFilter) -> tuple[str, list[object]]:
-    """SQL that holds for the turns that are wanted, and its values."""
-    parts: list[tuple[str, tuple[object, ...]]] = []
+def _conditions(wanted: TurnFilter) -> Iterator[ColumnElement[bool]]:
+    """Yield what holds for the turns that are wanted."""
     if wanted.status:
-        waits = wanted.status is TurnStatus.FLAGGED
-        parts.append((f"turns.status = ? AND {_NOT_REPLACED}" if waits else "turns.status = ?", (wanted.status,)))
+        yield turns.c.status == wanted.status
+    if wanted.status is TurnStatus.FLAGGED:
+        yield _NOT_REPLACED
     if wanted.words.strip():
-        pattern = containing(wanted.words)
-        parts.append((r"(question LIKE ? ESCAPE '\' OR reasons LIKE ? ESCAPE '\')", (pattern, pattern)))
+        yield or_(contains(turns.c.question, wanted.words), contains(turn_lines.c.reasons, wanted.words))
     if wanted.document_id:
-        parts.append(
-            (
-                "EXISTS (SELECT 1 FROM json_each(iif(json_valid(cited_ids), cited_ids, '[]')) WHERE value = ?)",
-                (wanted.document_id,),
-            )
-        )
+        yield turn_lines.c.cited_ids.contains(f'"{wanted.document_id}"', autoescape=True)
     if wanted.since:
-        parts.append(("started_at >= ?", (wanted.since,)))
+        yield turns.c.started_at >= wanted.since
     if wanted.confidence_up_to < 1:
-        parts.append(("coalesce(confidence, 0) <= ?", (wanted.confidence_up_to,)))
-    return " AND ".join(["1", *(text for text, _ in parts)]), [value for _, values in parts for value in values]
+        yield func.coalesce(turns.c.confidence, 0) <= wanted.confidence_up_to
 
 
-def containing(words: str) -> str:
-    """Return a pattern for LIKE ... ESCAPE '\\' that finds these words as they are."""
-    return "%" + words.strip()[:MAX_SEARCHED].replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_") + "%"
+def contains(column: ColumnElement[Any], words: str) -> ColumnElement[bool]:
+    """Return the condition for a text to contain these words, in any case."""
+    return column.icontains(words.strip()[:MAX_SEARCHED], autoescape=True)
 
 
-def _line(row: sqlite3.Row) -> TurnLine:
+def _line(row: RowMapping) -> TurnLine:
     return TurnLine(
         id=row["id"],
         session_id=row["session_id"],

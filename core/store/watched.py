@@ -1,13 +1,17 @@
 """The rows of watched folders and of the files in them."""
 
-import sqlite3
 import uuid
 from collections.abc import Sequence
+from dataclasses import asdict
+
+from sqlalchemy import ColumnElement, RowMapping, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from pincite.core.domain.errors import SettingsError
 from pincite.core.domain.turns import now
 from pincite.core.domain.watching import WatchedFile, WatchedFolder
 from pincite.core.store.database import Database
+from pincite.core.store.schema import watched_files, watched_folders
 
 
 class Watched:
@@ -18,8 +22,8 @@ class Watched:
 
     def folders(self) -> list[WatchedFolder]:
         """Return all folders, oldest first."""
-        rows = self._database.connection.execute("SELECT * FROM watched_folders ORDER BY created_at, rowid")
-        return [_folder(row) for row in rows]
+        oldest_first = watched_folders.c.created_at, watched_folders.c.id
+        return [_folder(row) for row in self._database.rows(select(watched_folders).order_by(*oldest_first))]
 
     def folder(self, folder_id: str) -> WatchedFolder | None:
         return next((one for one in self.folders() if one.id == folder_id), None)
@@ -27,83 +31,65 @@ class Watched:
     def add_folder(self, path: str, collection_id: str, ignored: Sequence[str], *, removes: bool) -> WatchedFolder:
         """Raises SettingsError if it is watched already."""
         folder = WatchedFolder(uuid.uuid4().hex, path, collection_id, tuple(ignored), removes)
+        row = {"id": folder.id, "path": path, "collection_id": collection_id, "ignored": "\n".join(ignored),
+               "removes": removes, "created_at": now()}  # fmt: skip
         try:
-            with self._database.transaction() as connection:
-                connection.execute(
-                    "INSERT INTO watched_folders (id, path, collection_id, ignored, removes, created_at) "
-                    "VALUES (?, ?, ?, ?, ?, ?)",
-                    (folder.id, path, collection_id, "\n".join(ignored), int(removes), now()),
-                )
-        except sqlite3.IntegrityError as error:
+            self._database.run(insert(watched_folders).values(row))
+        except IntegrityError as error:
             raise SettingsError(f"{path} is watched already.", hint="Stop watching it first.") from error
         return folder
 
     def forget_folder(self, folder_id: str) -> None:
-        with self._database.transaction() as connection:
-            connection.execute("DELETE FROM watched_files WHERE folder_id = ?", (folder_id,))
-            connection.execute("DELETE FROM watched_folders WHERE id = ?", (folder_id,))
+        self._database.run(delete(watched_folders).where(watched_folders.c.id == folder_id))
 
     def note_check(self, folder_id: str, problem: str) -> None:
         """Store that a folder was looked at now, or why it could not be."""
-        with self._database.transaction() as connection:
-            connection.execute(
-                "UPDATE watched_folders SET problem = ?1, checked_at = iif(?1 = '', ?2, checked_at) WHERE id = ?3",
-                (problem, now(), folder_id),
-            )
+        noted = {"problem": problem} if problem else {"problem": "", "checked_at": now()}
+        self._database.run(update(watched_folders).where(watched_folders.c.id == folder_id).values(noted))
 
     def files(self, folder_id: str) -> list[WatchedFile]:
-        rows = self._database.connection.execute(
-            "SELECT * FROM watched_files WHERE folder_id = ? ORDER BY path", (folder_id,)
-        )
-        return [WatchedFile(**{**dict(row), "added": bool(row["added"])}) for row in rows]
+        own = select(watched_files).where(watched_files.c.folder_id == folder_id).order_by(watched_files.c.path)
+        return [WatchedFile(**row) for row in self._database.rows(own)]
 
     def store(self, file: WatchedFile) -> None:
-        with self._database.transaction() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO watched_files "
-                "(folder_id, path, size, modified_ns, document_id, added, problem, adding, missing_since) "
-                "SELECT id, ?, ?, ?, ?, ?, ?, ?, ? FROM watched_folders WHERE id = ?",  # it may be watched no longer
-                (file.path, file.size, file.modified_ns, file.document_id, int(file.added), file.problem, file.adding,
-                 file.missing_since, file.folder_id),
-            )  # fmt: skip
+        """Store what was seen of a file, unless its folder is watched no longer."""
+        seen = asdict(file)
+        key = {name: seen.pop(name) for name in ("folder_id", "path")}
+        with self._database.transaction():
+            if self._database.row(select(watched_folders.c.id).where(watched_folders.c.id == file.folder_id)):
+                self._database.put(watched_files, key, seen)
 
     def forget(self, file: WatchedFile) -> None:
-        with self._database.transaction() as connection:
-            connection.execute(
-                "DELETE FROM watched_files WHERE folder_id = ? AND path = ?", (file.folder_id, file.path)
-            )
+        self._database.run(delete(watched_files).where(*_is(file)))
 
     def note_missing(self, file: WatchedFile, since: str) -> None:
         """Store since when a file is gone; empty: it is back. Nothing happens if a person has decided meanwhile."""
-        with self._database.transaction() as connection:
-            connection.execute(
-                "UPDATE watched_files SET missing_since = ? WHERE folder_id = ? AND path = ?",
-                (since, file.folder_id, file.path),
-            )
+        self._database.run(update(watched_files).where(*_is(file)).values(missing_since=since))
 
     def was_added(self, document_id: str) -> bool:
         """Return whether watching added a document."""
-        rows = self._database.connection.execute(
-            "SELECT 1 FROM watched_files WHERE document_id = ? AND added", (document_id,)
-        )
-        return rows.fetchone() is not None
+        of_it = watched_files.c.document_id == document_id
+        return self._database.row(select(watched_files.c.path).where(of_it, watched_files.c.added)) is not None
 
     def is_on_disk(self, document_id: str, *, but: WatchedFile | None = None) -> bool:
         """Return whether a file that is there, in any watched folder, was last seen with these bytes."""
-        rows = self._database.connection.execute(
-            "SELECT folder_id, path FROM watched_files WHERE document_id = ? AND missing_since = ''", (document_id,)
-        )
+        of_it = watched_files.c.document_id == document_id
+        rows = self._database.rows(select(watched_files).where(of_it, watched_files.c.missing_since == ""))
         own = (but.folder_id, but.path) if but else None
         return any((row["folder_id"], row["path"]) != own for row in rows)
 
 
-def _folder(row: sqlite3.Row) -> WatchedFolder:
+def _is(file: WatchedFile) -> tuple[ColumnElement[bool], ...]:
+    return watched_files.c.folder_id == file.folder_id, watched_files.c.path == file.path
+
+
+def _folder(row: RowMapping) -> WatchedFolder:
     return WatchedFolder(
         id=row["id"],
         path=row["path"],
         collection_id=row["collection_id"],
         ignored=tuple(row["ignored"].splitlines()),
-        removes=bool(row["removes"]),
+        removes=row["removes"],
         checked_at=row["checked_at"],
         problem=row["problem"],
     )
