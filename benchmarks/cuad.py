@@ -91,7 +91,9 @@ def _left_out(data: Path) -> Iterator[Contract]:
                 rows[row["split_key"]].append(row)
     for _, own in sorted(rows.items()):
         asked = [row for row in own if row["category"] in FIELDS]
-        answers = {row["category"]: [one["text"] for one in row["answers"]] for row in asked}
+        answers = defaultdict[str, list[str]](list)
+        for row in asked:
+            answers[row["category"]] += [one["text"] for one in row["answers"]]
         yield Contract("\n".join(_joined([row["context"] for row in own])), answers)
 
 

@@ -27,7 +27,7 @@ from pincite.pages.components.cells import (
 from pincite.pages.components.collections import documents_of
 from pincite.pages.components.controls import button, confirm_deletion, danger, download, icon_button, quiet, row
 from pincite.pages.components.facade import errors_shown, show
-from pincite.pages.components.filters import draw_filter, narrowed, told
+from pincite.pages.components.filters import draw_filter, filter_of, narrowed, told
 from pincite.pages.components.layout import BESIDE
 from pincite.pages.components.page_view import ShownPage, draw_page_panel, show_page, shown_page
 from pincite.pages.components.sessions import begin_with
@@ -52,16 +52,17 @@ def draw(app: Pincite) -> None:
     grid = choose_grid(grids)
     filled = app.grids.filled(grid.id)
     documents = {one.id: one for one in app.library.list()}
-    wanted = draw_tools(app, filled, documents)
+    wanted, shown = filter_of(grid), grid
+    try:
+        shown = narrowed(filled, wanted).grid
+    except ValueError as error:
+        st.warning(f"“{escape(str(error))}” is no value to compare these with.", icon=":material/filter_alt:")
+        wanted = None
+    draw_tools(app, filled, shown, documents)
     if not grid.columns or not grid.document_ids:
         st.info("This grid has no columns or no documents yet. Add them above.", icon=":material/grid_on:")
         return
-    try:
-        grid = narrowed(filled, wanted).grid
-    except ValueError as error:
-        st.warning(f"“{error}” is no value to compare these with.", icon=":material/filter_alt:")
-        wanted = None
-    cell = chosen_cell(TABLE, grid)
+    cell = chosen_cell(TABLE, shown)
     table, beside = st.columns([11, 9], gap="medium") if cell else (st.container(), None)
     with table:
         running = app.grids.is_running(grid.id)
@@ -113,8 +114,8 @@ def choose_grid(grids: Sequence[Grid]) -> Grid:
     return next(one for one in grids if one.id == chosen)
 
 
-def draw_tools(app: Pincite, filled: FilledGrid, documents: dict[str, Document]) -> Filter | None:
-    """Draw what changes the grid or narrows it; return its filter."""
+def draw_tools(app: Pincite, filled: FilledGrid, shown: Grid, documents: dict[str, Document]) -> None:
+    """Draw what changes the grid or narrows it; ``shown``: the grid with the documents that its filter selects."""
     grid = filled.grid
     with row():
         # with new keys they close once something was saved
@@ -124,14 +125,22 @@ def draw_tools(app: Pincite, filled: FilledGrid, documents: dict[str, Document])
             "Documents", icon=":material/description:", type="tertiary", key=f"rows_{hash(grid.document_ids)}"
         ):
             draw_rows(app, grid, documents)
-        wanted = draw_filter(grid, close_cell)
+        draw_filter(grid, close_cell)
         if outdated := sum(map(is_outdated, filled.cells.values())):
             button(f"Ask {count(outdated, 'cell')} again", "refresh", app.grids.refresh, grid.id, type="tertiary",
                    help="Their document or question has changed, or they failed")  # fmt: skip
-        to_check = [key for key in keys_of(grid) if filled.cell(*key).state in TO_CHECK]
+        to_check = [key for key in keys_of(shown) if filled.cell(*key).state in TO_CHECK]
         if to_check:
-            quiet(f"Next of {len(to_check)} to check", "arrow_forward", go_to_next, grid, to_check, key="next_to_check",
-                  shortcut="N", help="Go to the next value that is unclear or needs review (N)")  # fmt: skip
+            quiet(
+                f"Next of {len(to_check)} to check",
+                "arrow_forward",
+                go_to_next,
+                shown,
+                to_check,
+                key="next_to_check",
+                shortcut="N",
+                help="Go to the next value that is unclear or needs review (N)",
+            )
         st.space("stretch")
         with st.popover("Export", icon=":material/download:", type="tertiary"):
             for ending, label in ((".xlsx", "Excel, with the quotations"), (".csv", "CSV"), (".json", "JSON")):
@@ -143,7 +152,6 @@ def draw_tools(app: Pincite, filled: FilledGrid, documents: dict[str, Document])
         if danger("Delete", "grid"):
             words = f"**{escape(grid.name)}** and its values will be deleted. Documents stay."
             confirm_deletion("Delete this grid?", words, app.grids.delete, grid.id)
-    return wanted
 
 
 def keys_of(grid: Grid) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from pincite.core.domain.grids import Cell, Grid
 from pincite.core.domain.turns import ReviewDecision, ReviewDraft, ReviewedLine, Turn, TurnFilter, TurnLine, TurnStatus
 from pincite.core.services.bootstrap import Pincite
 from pincite.pages.components import controls, deciding
-from pincite.pages.components.answer import answer_markdown, claim_line, draw_evaluation
+from pincite.pages.components.answer import answer_markdown, asked_apart, claim_line, draw_evaluation
 from pincite.pages.components.cells import open_grid
 from pincite.pages.components.controls import button, icon_button, offer_more, quiet, row, shown_of
 from pincite.pages.components.facade import errors_shown, safely, show
@@ -240,7 +240,7 @@ def draw_draft(turn: Turn, *, editing: bool) -> None:
     if turn.review and turn.review.stale:
         st.info(f"Decided earlier by {escape(turn.review.reviewer)}. No longer valid: {escape(turn.review.stale)}")
     if not editing:
-        answer = answer_markdown(turn.parts, turn.verdict)
+        answer = answer_markdown(turn.parts, turn.verdict, asked_apart(turn))
         with st.container(border=True):
             st.markdown(answer or "There is no draft: the search found nothing good enough to base an answer on.")
 

@@ -10,7 +10,13 @@ from pincite.core.domain.answers import Attempt
 from pincite.core.domain.search import SearchPlan
 from pincite.core.domain.turns import Turn, TurnFilter
 from pincite.core.services.bootstrap import Pincite
-from pincite.pages.components.answer import answer_markdown, claim_line, confidence_history, draw_evaluation
+from pincite.pages.components.answer import (
+    answer_markdown,
+    asked_apart,
+    claim_line,
+    confidence_history,
+    draw_evaluation,
+)
 from pincite.pages.components.controls import download, link_to_session, offer_more, row, shown_of
 from pincite.pages.components.facade import errors_shown, show
 from pincite.pages.components.trace_view import (
@@ -59,7 +65,7 @@ def draw_turn(app: Pincite) -> None:
     with search:
         draw_search(turn)
     with answer:
-        st.markdown(answer_markdown(turn.parts, turn.verdict) or "No answer.")
+        st.markdown(answer_markdown(turn.parts, turn.verdict, asked_apart(turn)) or "No answer.")
         draw_evaluation(turn)
     with attempts:
         draw_attempts(turn.attempts)

@@ -17,7 +17,7 @@ from pincite.core.answers.changed import (
     tells_change,
 )
 from pincite.core.answers.headed import agreed_cell
-from pincite.core.answers.limits import limit_in, order_of
+from pincite.core.answers.limits import Limit, limit_in
 from pincite.core.answers.lists import (
     ITEM,
     MAX_QUOTES,
@@ -40,11 +40,9 @@ from pincite.core.answers.relevant import (
     relevant_passages,
 )
 from pincite.core.answers.selection import Scored, Selection, best_similarity, select
-from pincite.core.answers.typed import values_in
 from pincite.core.answers.units import CELLS, SENTENCE_ENDS, quotation_of, repeats
 from pincite.core.domain.answers import AnswerPart, PartKind, engine_declines, lists_passages, separated
 from pincite.core.domain.documents import TICKED, UNTICKED
-from pincite.core.domain.grids import ColumnKind
 from pincite.core.domain.ports import AnswerRequest, AskedPiece
 from pincite.core.domain.presentation import MAX_UNSURE_DECLINE, MIN_ANSWER_CONFIDENCE, MIN_DECLINE_CONFIDENCE
 from pincite.core.domain.questions import Kind
@@ -71,8 +69,6 @@ _COUNT = re.compile(rf"{ITEM_MARK}|\d{{1,2}}(?:\.\d{{1,2}}){{1,4}}")
 MAX_PER_PART = 2
 """Limits for each part of a question with several parts: the words that answer and their sentence."""
 BEHIND_ALL = 2
-DATE_IS = {-1: "the marked date is before", 0: "the marked date is within", 1: "the marked date is after"}
-VALUE_IS = {-1: "the marked value is less than", 0: "the marked value is", 1: "the marked value is more than"}
 NOT_SURE = "No sure answer in {}."
 """With the names of documents, where others of several answer surely."""
 MAX_BEHIND_FIGURE = 2
@@ -136,10 +132,32 @@ def _parts(request: AnswerRequest) -> list[AnswerPart]:
         return [AnswerPart(_small_talk(request))]
     if request.intent is Intent.SURVEY:
         return overview_quotes(request.evidence) or [AnswerPart(NOT_FOUND, kind=PartKind.DECLINE)]
-    if request.selects and request.pieces:
-        return by_limit(request.question, request.pieces)
+    if request.selects:
+        return _within_limit(request)
     if request.pieces and (told := part_by_part(request.pieces, of_each=request.of_each)):
         return told
+    return _whole_answer(request)
+
+
+def _within_limit(request: AnswerRequest) -> list[AnswerPart]:
+    """Return the passages of the documents that may be within a limit; no single document answers which are.
+
+    A rule that states the limit itself is an answer: "Expenses above 500 euros need the director's approval."
+    """
+    answer, limit = _whole_answer(request), limit_in(request.question)
+    if limit and limit.quantity.kind != "date" and not engine_declines(answer) and not lists_passages(answer):
+        states = [item for item in request.evidence if limit.is_in(item.passage.text)]
+        one_document = len({item.passage.document_id for item in states}) == 1
+        if one_document and any(limit.is_in(part.text) for part in answer):
+            return answer
+    if request.pieces:
+        return by_limit(request.pieces, limit)
+    if engine_declines(answer) or lists_passages(answer):
+        return answer
+    return as_passages(answer, request.evidence, DOUBTFUL)
+
+
+def _whole_answer(request: AnswerRequest) -> list[AnswerPart]:
     evidence, replaced = in_force(request.evidence)
     stated = stated_in_force(request.stated, replaced)
     first = next(iter(stated), None)
@@ -152,8 +170,6 @@ def _parts(request: AnswerRequest) -> list[AnswerPart]:
     )
     if engine_declines(parts):
         return parts
-    if request.selects and not lists_passages(parts):  # no single document answers it
-        return as_passages(parts, request.evidence, DOUBTFUL)
     return [*parts, *earlier_quotations(request.question, replaced)] if replaced else parts
 
 
@@ -290,16 +306,16 @@ def part_by_part(pieces: Sequence[AskedPiece], *, of_each: bool = False) -> list
     return [*parts[:first], replace(parts[first], probability=sure), *parts[first + 1 :]]
 
 
-def by_limit(question: str, pieces: Sequence[AskedPiece]) -> list[AnswerPart]:
-    """Return the most relevant passage of each document, those with a value below the limit of the question first.
+def by_limit(pieces: Sequence[AskedPiece], limit: Limit | None) -> list[AnswerPart]:
+    """Return the most relevant passage of each document, those with a value below the limit first.
 
-    The question states no single value to be read, and so it claims nothing: the marked words are compared with it.
+    Nothing is claimed of a document: its marked words are compared with the limit, unless others change them.
     """
-    limit = limit_in(question)
     listed: list[tuple[int, list[AnswerPart]]] = []
     for piece in pieces:
         asked, selection = _likeliest(piece)
-        answer = reply(asked, selection, piece.evidence)
+        stated = stated_in_force(piece.stated, in_force(piece.evidence)[1])
+        answer = reply(asked, selection, piece.evidence, stated=stated)
         if engine_declines(answer):
             continue
         if not lists_passages(answer):
@@ -307,24 +323,18 @@ def by_limit(question: str, pieces: Sequence[AskedPiece]) -> list[AnswerPart]:
         if not answer:
             continue
         where, *passage = _first_passage(answer)
-        order = _order_of_marked(passage, limit) if limit else None
-        place = BEHIND_ALL if order is None else order
-        if limit and order is not None:
-            compared = DATE_IS if limit[0] is ColumnKind.DATE else VALUE_IS
-            where = replace(where, text=f"{where.text} · {compared[order]} {limit[1]}")
-        listed.append((place, [where, *passage]))
+        changed = {item.number for item in piece.evidence if item.changes or item.replaced_by}
+        marked = [part.text[span.start : span.end] for part in passage for span in part.marked]
+        known = limit and marked and changed.isdisjoint(number for part in passage for number in part.numbers)
+        compared = limit.compared_with(marked[0]) if limit and known else None
+        if compared:
+            where = replace(where, text=f"{where.text} · {compared.words}")
+        listed.append((compared.order if compared else BEHIND_ALL, [where, *passage]))
     if not listed:
         return [AnswerPart(NOT_FOUND, kind=PartKind.DECLINE, probability=UNREAD)]
     listed.sort(key=lambda one: one[0])
     heading = AnswerPart(MAX_RELEVANT, kind=PartKind.EVIDENCE, probability=DOUBTFUL)
     return [heading, *(part for _, parts in listed for part in parts)]
-
-
-def _order_of_marked(passage: Sequence[AnswerPart], limit: tuple[ColumnKind, str]) -> int | None:
-    """Return how the only value of the marked words compares with a limit; None if there is no such value."""
-    marked = [part.text[span.start : span.end] for part in passage for span in part.marked]
-    values = values_in(limit[0], marked[0]) if marked else []
-    return order_of(values[0], limit[1]) if len(values) == 1 else None
 
 
 def _is_unsure(answer: Sequence[AnswerPart]) -> bool:

@@ -18,7 +18,7 @@ from pincite.core.text.plain import flat
 MAX_VALUE_LENGTH, MAX_SENTENCE_LENGTH = 300, 160
 _ISO = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?")
 _FIGURE = re.compile(r"[-−]?\d{1,30}(?:\.\d{1,30})?(?: ?%)?")
-_DECIMAL_OR_THOUSAND = re.compile(r"(?<![\d.,])\d{1,3}\.\d{3}(?![\d.,])")
+DECIMAL_OR_THOUSAND = re.compile(r"(?<![\d.,])\d{1,3}\.\d{3}(?![\d.,])")
 """As in "1.200", which is a thousand more in Berlin than in London."""
 DECIDE = "These words decide it. Read them, and choose yes or no."
 LONG = "These words answer; which of them are the value is not sure."
@@ -128,7 +128,7 @@ def _dates(text: str) -> Iterator[str]:
 
 def _amounts(text: str, kinds: Sequence[str]) -> Iterator[str]:
     for one in quantities(text):
-        if one.kind in kinds and _stands_alone(text, one) and not _DECIMAL_OR_THOUSAND.search(one.text):
+        if one.kind in kinds and _stands_alone(text, one) and not DECIMAL_OR_THOUSAND.search(one.text):
             unit = "%" if one.kind == "percent" else one.unit if one.kind == "money" else ""
             yield f"{_plain(one)} {unit}".strip()
 

@@ -121,26 +121,26 @@ class Grids:
 
         Of the columns of its kind in grids with all documents that were asked, the one that asks most alike.
         """
-        limit = limit_in(turn.plan.standalone_question) if turn.plan and turn.plan.selects else None
-        if turn.plan is None or limit is None:
+        if turn.plan is None or not turn.plan.selects:
             return None
+        question, limit = turn.plan.standalone_question, limit_in(turn.plan.standalone_question)
         asked = {one for piece in turn.plan.pieces for one in piece.query.document_ids}
-        kind, value = limit
+        asked = asked or set(turn.plan.document_ids or turn.document_ids)
         columns = [
             (grid, column)
-            for grid in self.list()
+            for grid in (self.list() if limit and asked else ())
             if asked <= set(grid.document_ids)
             for column in grid.columns
-            if column.kind is kind or (kind is ColumnKind.NUMBER and column.kind is ColumnKind.AMOUNT)
+            if limit and column.kind in limit.kinds
         ]
-        if not columns:
+        role = date_role_of(question)
+        dated = [one for one in columns if one[1].kind is ColumnKind.DATE]
+        if fitting := [one for one in dated if date_role_of(one[1].question) is role]:
+            columns = [one for one in columns if one in fitting or one not in dated]
+        if limit is None or not columns:
             return None
-        question = turn.plan.standalone_question
-        if kind is ColumnKind.DATE:
-            role = date_role_of(question)
-            columns = [one for one in columns if date_role_of(one[1].question) is role] or columns
         grid, column = columns[nearest_of(question, [column.question for _, column in columns])]
-        return grid, column, value
+        return grid, column, limit.value
 
     def rename(self, grid_id: str, name: str) -> None:
         self._store.rename(grid_id, name)

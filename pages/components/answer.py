@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, takewhile, zip_longest
 
@@ -45,14 +45,17 @@ COMPARED = {Likeness.AGREES: "match", Likeness.DIFFERS: "differ", Likeness.UNKNO
 _WRITTEN = (PartKind.PROSE, PartKind.DECLINE, PartKind.NOTE)
 
 
-def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str:
-    """Return the Markdown: each claim followed by one badge; citations without a judged claim have a gray one."""
+def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None, documents: Collection[str] = ()) -> str:
+    """Return the Markdown: each claim followed by one badge; citations without a judged claim have a gray one.
+
+    ``documents``: the names of those that were asked one by one, whose answers are drawn as a table.
+    """
     if lists_passages(parts):
         return _passages_markdown(parts)
     claims = sorted(verdict.claims if verdict else (), key=lambda claim: claim.start)
     shown: list[str] = []
     start = 0
-    for stretch in _stretches(parts):
+    for stretch in _stretches(parts, documents):
         end = start + sum(len(part.text) for part in stretch)
         own = [claim for claim in claims if start <= claim.start < end]
         if rows := _figure_rows(stretch):
@@ -70,14 +73,19 @@ def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str
     return "".join(shown)
 
 
-def _stretches(parts: Sequence[AnswerPart]) -> Iterator[Sequence[AnswerPart]]:
+def asked_apart(turn: Turn) -> tuple[str, ...]:
+    """Return the names of the documents that a turn asked one by one."""
+    return tuple(piece.name for piece in turn.plan.pieces if piece.name) if turn.plan else ()
+
+
+def _stretches(parts: Sequence[AnswerPart], names: Collection[str]) -> Iterator[Sequence[AnswerPart]]:
     """Yield groups of parts: figures, documents, prose, the quoted rows of a table; every other part separately."""
     at = 0
     while at < len(parts):
         end = at + 1
         if (figures := _figures_end(parts, at)) > at:
             end = figures
-        elif (documents := _documents_end(parts, at)) > at:
+        elif (documents := _documents_end(parts, at, names)) > at:
             end = documents
         elif parts[at].kind in _WRITTEN:
             while end < len(parts) and parts[end].kind in _WRITTEN and _figures_end(parts, end) == end:
@@ -138,16 +146,12 @@ def _figure_rows(parts: Sequence[AnswerPart]) -> str:
     return _table("\n".join(lines))
 
 
-def _documents_end(parts: Sequence[AnswerPart], at: int) -> int:
+def _documents_end(parts: Sequence[AnswerPart], at: int, names: Collection[str]) -> int:
     """Return the end of a run of documents, each with its quotations, that are drawn as a table; ``at`` if none is."""
-    run = list(takewhile(lambda one: not one.text.strip() or _names(one) or _is_cell(one), parts[at:]))
+    run = list(takewhile(lambda one: not one.text.strip() or _is_cell(one) or one.text[:-1] in names, parts[at:]))
     while run and not _is_cell(run[-1]):
         run.pop()
     return at + len(run) if _document_rows(run, (), 0) else at
-
-
-def _names(part: AnswerPart) -> bool:
-    return part.kind is PartKind.NOTE and part.text.endswith(":")
 
 
 def _is_cell(part: AnswerPart) -> bool:
@@ -158,8 +162,8 @@ def _document_rows(parts: Sequence[AnswerPart], claims: Sequence[Claim], start: 
     """Draw what several documents answer as a table with a row for each; empty where they are few."""
     rows: list[tuple[str, list[str]]] = []
     for part in parts:
-        if _names(part):
-            rows.append((escape(flat(part.text.rstrip(":"))), []))
+        if part.kind is PartKind.NOTE:
+            rows.append((escape(flat(part.text.removesuffix(":"))), []))
         elif part.text.strip():
             if not rows or not _is_cell(part):
                 return ""

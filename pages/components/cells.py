@@ -78,19 +78,35 @@ def as_rows(filled: FilledGrid, documents: Mapping[str, Document]) -> "pd.io.for
 
 
 def chosen_cell(table: str, grid: Grid) -> tuple[str, str] | None:
-    """Return the document and the column of the chosen cell."""
+    """Return the document and the column of the chosen cell, and let the choice stay there if rows come or go.
+
+    A table knows the position alone, in the rows that it showed; ``grid``: with the rows that it is to show now.
+    """
+    rows = _rows_shown(table, grid)
+    st.session_state[f"{table}_rows"] = grid.id, grid.document_ids
     cells = (st.session_state.get(table) or {}).get("selection", {}).get("cells", [])
     for position, name in cells:
         column = next((one for one in grid.columns if one.name == name), None)
-        if column and position < len(grid.document_ids):
-            return grid.document_ids[position], column.id
+        if column and position < len(rows) and rows[position] in grid.document_ids:
+            key = rows[position], column.id
+            if grid.document_ids.index(rows[position]) != position:
+                choose_cell(table, grid, key)
+            return key
+    if cells:
+        st.session_state.pop(table, None)
     return None
+
+
+def _rows_shown(table: str, grid: Grid) -> tuple[str, ...]:
+    grid_id, document_ids = st.session_state.get(f"{table}_rows", ("", ()))
+    return document_ids if grid_id == grid.id else grid.document_ids
 
 
 def choose_cell(table: str, grid: Grid, key: tuple[str, str]) -> None:
     column = grid.column(key[1])
     if column:
         place = (grid.document_ids.index(key[0]), column.name)
+        st.session_state[f"{table}_rows"] = grid.id, grid.document_ids
         st.session_state[table] = {"selection": {"rows": [], "columns": [], "cells": [place]}}
 
 

@@ -9,7 +9,7 @@ from pincite.core.domain.grids import Column, ColumnKind, FilledGrid, Filter, Gr
 from pincite.core.services.grids import TYPED, selected
 from pincite.pages.components.cells import choices_of
 from pincite.pages.components.controls import quiet
-from pincite.pages.components.words import count
+from pincite.pages.components.words import count, escape
 
 OF_DATES = {
     Relation.BELOW: "before",
@@ -32,11 +32,10 @@ EXAMPLES = {
 }
 
 
-def draw_filter(grid: Grid, changed: Callable[[], None]) -> Filter | None:
-    """Draw the filter and return it, if it is complete. ``changed`` runs when any of it changes."""
-    wanted = _filter_of(grid)
-    column = _column(grid)
-    label = f"{column.name}: {_in_words(column, wanted) if wanted else '…'}" if column else "Filter"
+def draw_filter(grid: Grid, changed: Callable[[], None]) -> None:
+    """Draw the filter. ``changed`` runs when any of it changes."""
+    wanted, column = filter_of(grid), _column(grid)
+    label = escape(f"{column.name}: {_in_words(column, wanted) if wanted else '…'}") if column else "Filter"
     with st.popover(label, icon=":material/filter_alt:", type="primary" if wanted else "tertiary", key="filter"):
         ids = [one.id for one in grid.columns]
         names = {one.id: one.name for one in grid.columns}
@@ -46,7 +45,6 @@ def draw_filter(grid: Grid, changed: Callable[[], None]) -> Filter | None:
             _draw_values(grid, column, changed)
         if wanted:
             quiet("Show all documents", "filter_alt_off", clear_filter, grid, changed, key="clear_filter")
-    return wanted
 
 
 def set_filter(grid: Grid, column: Column, value: str) -> None:
@@ -61,21 +59,23 @@ def clear_filter(grid: Grid, changed: Callable[[], None]) -> None:
 
 
 def narrowed(filled: FilledGrid, wanted: Filter | None) -> FilledGrid:
-    """Return the grid with the documents that are selected, then those of which the filter is not sure.
+    """Return the grid with the documents that are selected, and those of which the filter is not sure.
 
     Raises ValueError if the limit is no value of the column's kind.
     """
     if wanted is None:
         return filled
     found = selected(filled, wanted)
-    return replace(filled, grid=replace(filled.grid, document_ids=(*found.document_ids, *found.unsure)))
+    shown = {*found.document_ids, *found.unsure}
+    ids = tuple(one for one in filled.grid.document_ids if one in shown)
+    return replace(filled, grid=replace(filled.grid, document_ids=ids))
 
 
 def told(filled: FilledGrid, wanted: Filter) -> str:
-    """For example "2 of 4 documents · 1 more is not sure, last"."""
+    """For example "2 of 4 documents · 1 more is shown that is not sure"."""
     found = selected(filled, wanted)
-    more = len(found.unsure)
-    unsure = f" · {more} more {'is' if more == 1 else 'are'} not sure, shown last" if more else ""
+    more, are = len(found.unsure), "is" if len(found.unsure) == 1 else "are"
+    unsure = f" · {more} more {are} shown that {are} not sure" if more else ""
     return f"{len(found.document_ids)} of {count(len(filled.grid.document_ids), 'document')}{unsure}"
 
 
@@ -92,7 +92,8 @@ def _draw_values(grid: Grid, column: Column, changed: Callable[[], None]) -> Non
         st.text_input("Contains", key=_key(grid, f"value_{column.id}"), on_change=changed)
 
 
-def _filter_of(grid: Grid) -> Filter | None:
+def filter_of(grid: Grid) -> Filter | None:
+    """Return the filter of a grid, if it is complete."""
     column, state = _column(grid), st.session_state
     if column is None:
         return None

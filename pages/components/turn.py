@@ -23,7 +23,13 @@ from pincite.core.services.bootstrap import Pincite
 from pincite.core.services.exports import ExportForm
 from pincite.core.services.grids import asked_of
 from pincite.core.services.turns import MAX_QUESTION_LENGTH
-from pincite.pages.components.answer import answer_markdown, draw_charts, draw_contradictions, draw_evaluation
+from pincite.pages.components.answer import (
+    answer_markdown,
+    asked_apart,
+    draw_charts,
+    draw_contradictions,
+    draw_evaluation,
+)
 from pincite.pages.components.cells import open_grid
 from pincite.pages.components.controls import (
     button,
@@ -192,7 +198,7 @@ def draw_answer(
     review, own = turn.review, app.verdicts.of_review(turn)
     _draw_headline(app, replace(turn, verdict=own or turn.verdict))
     final, verdict = (review, own) if review else (turn, turn.verdict)
-    st.markdown(answer_markdown(final.parts, verdict))
+    st.markdown(answer_markdown(final.parts, verdict, asked_apart(turn)))
     draw_charts(final.parts)
     draw_chips(final.citations, document_names, slot, turn.id)
     draw_printed_citations(final.citations, document_names)
@@ -203,7 +209,7 @@ def draw_answer(
             st.markdown(escape_lines(turn.thoughts))
     if review and review.parts != turn.parts:
         with st.expander("Draft before review", type="compact"):
-            st.markdown(answer_markdown(turn.parts, turn.verdict))
+            st.markdown(answer_markdown(turn.parts, turn.verdict, asked_apart(turn)))
     if present(turn).form is Form.EVIDENCE and turn.intent is not Intent.LAST_ANSWER:
         st.caption(_further(turn))
     elif not review and turn.evidence and not turn.citations:
@@ -328,7 +334,7 @@ def _draw_ways_on(app: Pincite, turn: Turn) -> None:
 def _draw_way_to_grid(app: Pincite, turn: Turn) -> None:
     """Offer to select documents in a grid by their values, with the limit of the question."""
     found = app.grids.to_filter(turn)
-    label = f"Filter the grid {found[0].name}" if found else "Select documents in a grid"
+    label = f"Filter the grid {escape(found[0].name)}" if found else "Select documents in a grid"
     if button(label, "filter_alt", key=f"filter_{turn.id}",
               help="A grid has the value of each document in a column, by which documents are selected"):  # fmt: skip
         if found:

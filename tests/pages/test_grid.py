@@ -1,10 +1,16 @@
 """The grid in its states: none, one that is filled, a cell with its page."""
 
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import streamlit as st
+
 from pincite.core.domain.documents import Document
-from pincite.core.domain.grids import CellState, ColumnKind, FilledGrid, Relation
+from pincite.core.domain.grids import CellState, ColumnKind, FilledGrid, Grid, Relation
 from pincite.core.services.bootstrap import Pincite
 from pincite.core.services.grids import new_column
-from pincite.pages.components.cells import KINDS, as_columns, as_rows, cell_text
+from pincite.pages.components.cells import KINDS, as_columns, as_rows, cell_text, chosen_cell
 from tests.pages.conftest import SECONDS, Screen
 
 
@@ -93,3 +99,17 @@ def test_a_filter_narrows_the_table(app: Pincite, contract: Document) -> None:
     next(box for box in screen.test.text_input if box.label == "Contains").set_value("otter").run()
     assert "0 of 1 document" in screen.words()
     screen.assert_sound()
+
+
+def test_the_chosen_cell_stays_the_same_when_rows_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    state: dict[str, Any] = {"grid_cells": {"selection": {"cells": [(2, "Rent")]}}}
+    monkeypatch.setattr(st, "session_state", state)
+    columns = (new_column("Rent", "What is the rent?"),)
+    grid = Grid("one", "Leases", columns, ("ash", "birch", "cedar"))
+    chosen = ("cedar", columns[0].id)
+    assert chosen_cell("grid_cells", grid) == chosen
+    fewer = replace(grid, document_ids=("ash", "cedar"))
+    assert chosen_cell("grid_cells", fewer) == chosen
+    assert state["grid_cells"]["selection"]["cells"] == [(1, "Rent")], "the mark moves with its row"
+    assert chosen_cell("grid_cells", replace(grid, document_ids=("ash", "birch"))) is None
+    assert "grid_cells" not in state

@@ -279,7 +279,8 @@ def test_answers_of_several_documents_are_drawn_as_a_table() -> None:
     rest = AnswerPart("No sure answer in oak.pdf.", kind=PartKind.NOTE)
     named = [*of("ash.pdf", 1, "It ends | in May."), *of("elm.pdf", 2, "It ends in June.", "Or in July."),
              *of("fir.pdf", 3, "It ends in\nAugust.")]  # fmt: skip
-    shown = answer_markdown(tuple(separated([*named, rest])), None)
+    names = ("ash.pdf", "elm.pdf", "fir.pdf", "oak.pdf")
+    shown = answer_markdown(tuple(separated([*named, rest])), None, names)
     rows = [
         r"| ash.pdf | It ends \| in May. :gray-badge[1] |",
         "| elm.pdf | It ends in June. :gray-badge[2] Or in July. :gray-badge[2] |",
@@ -287,4 +288,5 @@ def test_answers_of_several_documents_are_drawn_as_a_table() -> None:
     ]
     assert "\n".join(["| Document | Answer |", "|:--|:--|", *rows]) in shown
     assert shown.endswith("\n\nNo sure answer in oak.pdf.")
-    assert "| Document |" not in answer_markdown(tuple(separated(named[:4])), None)
+    assert "| Document |" not in answer_markdown(tuple(separated(named[:4])), None, names), "two are no table"
+    assert "| Document |" not in answer_markdown(tuple(separated(named)), None, names[:2]), "fir.pdf: is a remark"

@@ -431,3 +431,14 @@ def test_a_limit_lists_every_document_and_leads_to_the_filter_of_a_grid(pincite:
     assert found and found[1:] == (COLUMNS[1], "2000 EUR")
     plain = ask("What is the rent at Kettle Lane?")
     assert plain.plan and not plain.plan.selects
+
+
+def test_a_rule_that_states_the_limit_is_an_answer(pincite: Pincite) -> None:
+    rule = "Expenses above EUR 500 need the approval of the finance director. Smaller ones need none."
+    pincite.ingest.add(prose([rule]), "policy.pdf")
+    assert pincite.ingest.wait(timeout_seconds=SECONDS)
+    session = pincite.sessions.create()
+    turn = pincite.runner.wait(
+        pincite.runner.ask(session.id, "Which expenses above 500 euros need approval?"), SECONDS
+    ).turn
+    assert not lists_passages(turn.parts) and "finance director" in turn.answer
