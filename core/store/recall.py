@@ -3,11 +3,13 @@
 from collections.abc import Callable
 
 import numpy as np
+from sqlalchemy import func, select
 
 from pincite.core.domain.errors import IndexMismatchError, ModelUnavailableError
 from pincite.core.domain.ports import Embedder, PassageIndex, Vectors
 from pincite.core.domain.turns import Session, TurnStatus
 from pincite.core.store.database import Database
+from pincite.core.store.schema import sessions, turn_lines, turn_vectors, turns
 from pincite.core.store.sessions import Sessions
 from pincite.core.store.vectors import IndexStamp, read_vector
 
@@ -50,31 +52,33 @@ class Recall:
 
     def _make(self, embedder: Embedder, stamp: IndexStamp) -> None:
         """Make vectors that are missing, but keep none of a turn that is deleted meanwhile."""
-        rows = self._database.connection.execute(
-            "SELECT id, turns.question, substr(answer, 1, ?) AS answer FROM turns JOIN turn_lines ON turn_id = id "
-            "WHERE turns.status <> ? AND id NOT IN (SELECT turn_id FROM turn_vectors WHERE model = ?) "
-            "ORDER BY turns.rowid DESC LIMIT ?",
-            (MAX_ANSWER_LENGTH, TurnStatus.RUNNING, stamp.model, MAX_MADE),
-        ).fetchall()
+        made_before = select(turn_vectors.c.turn_id).where(turn_vectors.c.model == stamp.model)
+        rows = self._database.rows(
+            select(turns.c.id, turns.c.question, func.substr(turn_lines.c.answer, 1, MAX_ANSWER_LENGTH).label("answer"))
+            .join(turn_lines)
+            .where(turns.c.status != TurnStatus.RUNNING, turns.c.id.not_in(made_before))
+            .order_by(turns.c.started_at.desc())
+            .limit(MAX_MADE)
+        )
         if not rows:
             return
         made = embedder.embed([f"{row['question']}\n{row['answer']}".strip() for row in rows])
-        vectors = [(row["id"], stamp.model, one.astype("<f4").tobytes()) for row, one in zip(rows, made, strict=True)]
-        with self._database.transaction() as connection:
-            connection.executemany(
-                "INSERT OR REPLACE INTO turn_vectors (turn_id, model, vector) "
-                "SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM turns WHERE id = ?1)",
-                vectors,
-            )
+        vectors = {row["id"]: one.astype("<f4").tobytes() for row, one in zip(rows, made, strict=True)}
+        with self._database.transaction():
+            for turn_id in self._database.run(select(turns.c.id).where(turns.c.id.in_(vectors))).scalars().all():
+                new = {"model": stamp.model, "vector": vectors[turn_id]}
+                self._database.put(turn_vectors, {"turn_id": turn_id}, new)
 
     def _closest(self, vector: Vectors, stamp: IndexStamp, collection_id: str | None) -> list[str]:
         """The ids of sessions with a turn near in meaning, nearest first, down to midway from the best to the mean."""
-        rows = self._database.connection.execute(
-            "SELECT session_id, vector FROM turn_vectors JOIN turns ON turns.id = turn_id "
-            "JOIN sessions ON sessions.id = session_id WHERE model = ? AND collection_id = ifnull(?, collection_id)",
-            (stamp.model, collection_id),
+        query = (
+            select(turns.c.session_id, turn_vectors.c.vector)
+            .select_from(turn_vectors.join(turns).join(sessions))
+            .where(turn_vectors.c.model == stamp.model)
         )
-        read = [(row["session_id"], read_vector(row["vector"], stamp)) for row in rows]
+        if collection_id is not None:
+            query = query.where(sessions.c.collection_id == collection_id)
+        read = [(row["session_id"], read_vector(row["vector"], stamp)) for row in self._database.rows(query)]
         sound = sorted(((float(np.dot(found, vector)), id_) for id_, found in read if found is not None), reverse=True)
         least = (sound[0][0] + np.mean([likeness for likeness, _ in sound])) / 2 if sound else 0.0
         return list(dict.fromkeys(session_id for likeness, session_id in sound if likeness >= least))
