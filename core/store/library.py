@@ -4,10 +4,12 @@ import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
-from sqlite3 import Row
+from typing import Any, Protocol
+
+from sqlalchemy import ColumnElement, RowMapping, Select, delete, exists, func, select, text, update
 
 from pincite.core.domain.answers import Citation
 from pincite.core.domain.codec import decoding, readable
@@ -19,6 +21,7 @@ from pincite.core.domain.documents import (
     Document,
     DocumentStatus,
     HiddenText,
+    JobStatus,
     MetadataField,
     MetadataSource,
     OutlineEntry,
@@ -34,21 +37,19 @@ from pincite.core.domain.errors import UnknownDocumentError
 from pincite.core.domain.page_layout import PackedWords, decode_layout
 from pincite.core.domain.settings import Settings
 from pincite.core.store.database import Database
+from pincite.core.store.schema import document_metadata, documents, jobs, pages, passages
 from pincite.core.text.plain import shown, storable
 
-_DOCUMENTS = """SELECT *, row_number() OVER (PARTITION BY name ORDER BY rowid) - 1 AS namesakes FROM documents
-  ORDER BY added_at DESC, rowid DESC"""
-_DOCUMENT = """SELECT *, (SELECT count(*) FROM documents AS other
-    WHERE other.name = documents.name AND other.rowid < documents.rowid) AS namesakes
-  FROM documents WHERE id = ?"""
-_PASSAGE = """SELECT passages.*, pages.page_label, pages.text AS page_text
-  FROM passages JOIN pages USING (document_id, page_index)"""
-_PASSAGES_OF = """WITH wanted (document_id, page_index) AS (VALUES {})
-  SELECT passages.*, pages.page_label, pages.text AS page_text
-  FROM wanted CROSS JOIN pages USING (document_id, page_index) CROSS JOIN passages USING (document_id, page_index)"""
-"""CROSS: in this order, since SQLite would walk through all passages first."""
-_WAITING = """recognise AND pages.status NOT IN ('text', 'ocr') AND EXISTS (
-  SELECT 1 FROM jobs WHERE jobs.document_id = pages.document_id AND jobs.status IN ('waiting', 'running'))"""
+_NUMBER = func.row_number().over(partition_by=documents.c.name, order_by=(documents.c.added_at, documents.c.id))
+_DOCUMENTS = select(documents, (_NUMBER - 1).label("namesakes")).order_by(documents.c.added_at.desc(), documents.c.id)
+_OF_PAGE = (passages.c.document_id == pages.c.document_id) & (passages.c.page_index == pages.c.page_index)
+_PASSAGE = select(passages, pages.c.page_label, pages.c.text.label("page_text")).join(pages, _OF_PAGE)
+_WORKS = jobs.c.status.in_((JobStatus.WAITING, JobStatus.RUNNING))
+_WAITING = (
+    pages.c.recognise
+    & pages.c.status.not_in((PageStatus.TEXT, PageStatus.OCR))
+    & exists().where(jobs.c.document_id == pages.c.document_id, _WORKS)
+)
 """A page has no text and is still to be recognised."""
 _ALONE = r"(?<![\w.,-]){}(?!\w|[.,]\d)"
 """Not within a longer word or figure."""
@@ -63,6 +64,12 @@ Names = list[str]
 Fields = list[MetadataField]
 
 
+class Stored(Protocol):
+    """A row as it was read."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
 class Library:
     """The documents and what was read from them."""
 
@@ -74,7 +81,7 @@ class Library:
 
     def list(self) -> list[Document]:
         """Return every document, newest first."""
-        rows = self._database.connection.execute(_DOCUMENTS).fetchall()
+        rows = self._database.rows(_DOCUMENTS)
         metadata = self._metadata()
         listed = (row for row in rows if self._listed is None or row["id"] in self._listed)
         return [_document(row, metadata.get(row["id"], ())) for row in listed]
@@ -85,14 +92,23 @@ class Library:
 
     def get(self, document_id: str) -> Document:
         """Raises UnknownDocumentError."""
-        row = self._database.connection.execute(_DOCUMENT, (document_id,)).fetchone()
+        row = self._row(document_id)
         if row is None:
             raise UnknownDocumentError("This document is not in the library.", hint="It may have been removed.")
-        return _document(row, self._metadata(document_id).get(document_id, ()))
+        other = documents.alias()
+        before = (other.c.added_at < row["added_at"]) | (
+            (other.c.added_at == row["added_at"]) & (other.c.id < row["id"])
+        )
+        earlier = select(func.count()).select_from(other).where(other.c.name == row["name"], before)
+        numbered = {**row, "namesakes": self._database.count(earlier)}
+        return _document(numbered, self._metadata(document_id).get(document_id, ()))
+
+    def _row(self, document_id: str) -> RowMapping | None:
+        return self._database.row(select(documents).where(documents.c.id == document_id))
 
     def given_name(self, document_id: str) -> str:
         """Return the name that the document was added or renamed with, whatever others are called."""
-        row = self._database.connection.execute("SELECT name FROM documents WHERE id = ?", (document_id,)).fetchone()
+        row = self._row(document_id)
         return str(row["name"]) if row else ""
 
     def find(self, name: str) -> Document:
@@ -101,9 +117,9 @@ class Library:
         Case, white space and control characters written as codes do not matter; the beginning of an id is enough.
         Raises UnknownDocumentError when none or several fit.
         """
-        rows = self._database.connection.execute(_DOCUMENTS).fetchall()
+        rows = self._database.rows(_DOCUMENTS)
         wanted = _typed(name)
-        readings: tuple[Callable[[Row], str], ...] = (
+        readings: tuple[Callable[[Stored], str], ...] = (
             _numbered,
             lambda row: str(row["name"]),
             lambda row: bare_name(_numbered(row)),
@@ -123,17 +139,15 @@ class Library:
 
     def keep_sha256(self, document_id: str, digest: str) -> None:
         """Note the hash of the kept PDF if it differs from the document's id."""
-        self._database.connection.execute(
-            "UPDATE documents SET kept_sha256 = iif(?1 = id, '', ?1) WHERE id = ?2", (digest, document_id)
-        )
+        kept = "" if digest == document_id else digest
+        self._database.run(update(documents).where(documents.c.id == document_id).values(kept_sha256=kept))
 
     def note_unlocked_files(self) -> None:
         """Note the hashes that an older version did not: of PDFs that a password was taken off.
 
         Such a file is whole, and of another size than the one that was added.
         """
-        rows = self._database.connection.execute("SELECT id, byte_size FROM documents WHERE kept_sha256 = ''")
-        for row in rows.fetchall():
+        for row in self._database.rows(select(documents).where(documents.c.kept_sha256 == "")):
             with suppress(OSError, UnknownDocumentError):
                 path = self.file_path(row["id"])
                 if path.stat().st_size != row["byte_size"] and _is_whole(path):
@@ -141,9 +155,7 @@ class Library:
 
     def file_is_sound(self, document_id: str) -> bool:
         """Return whether the document's PDF is there as it was taken in. Reads all of it."""
-        row = self._database.connection.execute(
-            "SELECT kept_sha256 FROM documents WHERE id = ?", (document_id,)
-        ).fetchone()
+        row = self._row(document_id)
         try:
             digest = sha256_of(self.file_path(document_id))
         except OSError:
@@ -152,10 +164,9 @@ class Library:
 
     def files_missing(self) -> Names:
         """Return names of documents that lack their PDF, or have one of another size; no file is read."""
-        rows = self._database.connection.execute("SELECT id, name, byte_size, kept_sha256 FROM documents")
-        return [row["name"] for row in rows if self._lacks_file(row)]
+        return [row["name"] for row in self._database.rows(select(documents)) if self._lacks_file(row)]
 
-    def _lacks_file(self, row: Row) -> bool:
+    def _lacks_file(self, row: RowMapping) -> bool:
         try:
             size = self.file_path(row["id"]).stat().st_size
         except (OSError, UnknownDocumentError):
@@ -163,17 +174,21 @@ class Library:
         return not row["kept_sha256"] and size != row["byte_size"]
 
     def rename(self, document_id: str, name: str) -> None:
-        with self._database.transaction() as connection:
-            connection.execute(
-                "UPDATE documents SET name = ? WHERE id = ?", (" ".join(storable(name).split()), document_id)
-            )
+        tidy = " ".join(storable(name).split())
+        self._database.run(update(documents).where(documents.c.id == document_id).values(name=tidy))
 
     def receipts(self, document_id: str) -> Receipts:
-        rows = self._database.connection.execute(
-            f"""SELECT page_index, page_label, status, length(text) AS characters, seconds, reason, hidden,
-               {_WAITING} AS waiting FROM pages WHERE document_id = ? ORDER BY page_index""",
-            (document_id,),
+        columns = (
+            pages.c.page_index,
+            pages.c.page_label,
+            pages.c.status,
+            pages.c.seconds,
+            pages.c.reason,
+            pages.c.hidden,
         )
+        derived = func.length(pages.c.text).label("characters"), _WAITING.label("waiting")
+        own = select(*columns, *derived).where(pages.c.document_id == document_id).order_by(pages.c.page_index)
+        rows = self._database.rows(own)
         known = list(PageStatus)
         return [
             PageReceipt(
@@ -188,29 +203,24 @@ class Library:
         ]
 
     def coverage(self, document_id: str) -> Coverage:
-        row = self._database.connection.execute(
-            f"""SELECT coalesce(page_count, 0) AS pages,
-                 count(*) FILTER (WHERE pages.status IN ('text', 'ocr')) AS text,
-                 count(*) FILTER (WHERE reason = ?1) AS blank, count(*) FILTER (WHERE {_WAITING}) AS waiting
-               FROM documents LEFT JOIN pages ON pages.document_id = documents.id WHERE documents.id = ?2""",
-            (PageReason.BLANK, document_id),
-        ).fetchone()
-        return Coverage(**dict(row))
+        document = self._row(document_id)
+        read = func.count().filter(pages.c.status.in_((PageStatus.TEXT, PageStatus.OCR)))
+        blank = func.count().filter(pages.c.reason == PageReason.BLANK)
+        counted = select(read.label("text"), blank.label("blank"), func.count().filter(_WAITING).label("waiting"))
+        (row,) = self._database.rows(counted.select_from(pages).where(pages.c.document_id == document_id))
+        return Coverage(pages=document["page_count"] if document else 0, **row)
 
     def outdated(self) -> Names:
         """Ids of the documents with pages that an older reader read, and that can be read again."""
-        rows = self._database.connection.execute(
-            "SELECT id, byte_size, kept_sha256 FROM documents WHERE id IN (SELECT document_id FROM pages "
-            "WHERE reader BETWEEN 0 AND ? AND (status <> 'ocr' OR ?))",
-            (READER - 1, self._settings.ocr),
-        )
+        older = select(pages.c.document_id).where(pages.c.reader.between(0, READER - 1))
+        if not self._settings.ocr:
+            older = older.where(pages.c.status != PageStatus.OCR)
+        rows = self._database.rows(select(documents).where(documents.c.id.in_(older)))
         return [row["id"] for row in rows if not self._lacks_file(row)]
 
     def page(self, document_id: str, page_index: int) -> Page:
         """Raises UnknownDocumentError when the page is not (or not yet) there."""
-        row = self._database.connection.execute(
-            "SELECT * FROM pages WHERE document_id = ? AND page_index = ?", (document_id, page_index)
-        ).fetchone()
+        row = self._database.row(select(pages).where(*_page_is(document_id, page_index)))
         if row is None:
             raise UnknownDocumentError(f"Page {page_index + 1} is not in the library.", hint="It may still be unread.")
         return stored_page(row)
@@ -218,32 +228,26 @@ class Library:
     def pages(self, document_id: str, page_indexes: Iterable[int]) -> Sequence[Page]:
         """Return those of these pages that are read, in their order."""
         wanted = set(page_indexes)
-        rows = self._database.connection.execute(
-            "SELECT * FROM pages WHERE document_id = ? AND page_index BETWEEN ? AND ? ORDER BY page_index",
-            (document_id, min(wanted, default=0), max(wanted, default=-1)),
+        within = pages.c.page_index.between(min(wanted, default=0), max(wanted, default=-1))
+        rows = self._database.rows(
+            select(pages).where(pages.c.document_id == document_id, within).order_by(pages.c.page_index)
         )
         return [stored_page(row) for row in rows if row["page_index"] in wanted]
 
     def pages_labelled(self, document_id: str, label: str) -> Sequence[int]:
         """Return the positions of the pages on which this number is printed, in any case; also on half of a sheet."""
-        rows = self._database.connection.execute(
-            "SELECT page_index, page_label FROM pages WHERE document_id = ? AND instr(lower(page_label), lower(?))",
-            (document_id, label),
-        )
+        has = pages.c.page_label.icontains(label, autoescape=True)
+        labels = select(pages.c.page_index, pages.c.page_label).where(pages.c.document_id == document_id, has)
+        rows = self._database.rows(labels)
         printed = {row["page_index"]: row["page_label"].lower() for row in rows}
         return sorted(at for at, own in printed.items() if label.lower() in (own, *own.split("–")))
 
     def has_page(self, document_id: str, page_index: int) -> bool:
-        rows = self._database.connection.execute(
-            "SELECT 1 FROM pages WHERE document_id = ? AND page_index = ?", (document_id, page_index)
-        )
-        return rows.fetchone() is not None
+        return self._database.row(select(pages.c.page_index).where(*_page_is(document_id, page_index))) is not None
 
     def page_text(self, document_id: str, page_index: int) -> str:
         """Return the text alone; empty when the page is not there."""
-        row = self._database.connection.execute(
-            "SELECT text FROM pages WHERE document_id = ? AND page_index = ?", (document_id, page_index)
-        ).fetchone()
+        row = self._database.row(select(pages.c.text).where(*_page_is(document_id, page_index)))
         return row["text"] if row else ""
 
     def located(self, citation: Citation) -> Citation | None:
@@ -264,44 +268,46 @@ class Library:
         """In the order asked; those that are gone are left out."""
         found: dict[str, Passage] = {}
         for at in range(0, len(ids), _MANY):
-            part = ids[at : at + _MANY]
-            found |= {p.id: p for p in self._passages(f"passages.id IN ({','.join('?' * len(part))})", part)}
+            these = _PASSAGE.where(passages.c.id.in_(ids[at : at + _MANY]))
+            found |= {one.id: one for one in self._passages(these)}
         return [found[passage_id] for passage_id in ids if passage_id in found]
 
-    def passages_of_pages(self, pages: Sequence[tuple[str, int]]) -> Passages:
+    def passages_of_pages(self, keys: Sequence[tuple[str, int]]) -> Passages:
         """Return all passages of (document id, page index) pairs, in reading order."""
-        found: Passages = []
-        for at in range(0, len(pages), _MANY):
-            part = pages[at : at + _MANY]
-            marks = ",".join("(?, ?)" for _ in part)
-            rows = self._database.connection.execute(
-                f"{_PASSAGES_OF.format(marks)} ORDER BY document_id, page_index, start",
-                [value for pair in part for value in pair],
+        wanted: dict[str, set[int]] = {}
+        for document_id, page_index in keys:
+            wanted.setdefault(document_id, set()).add(page_index)
+        in_order = passages.c.page_index, passages.c.start
+        return [
+            one
+            for document_id, indexes in sorted(wanted.items())
+            for one in self._passages(
+                _PASSAGE.where(passages.c.document_id == document_id, passages.c.page_index.in_(indexes)).order_by(
+                    *in_order
+                )
             )
-            found += map(stored_passage, rows)
-        return found
+        ]
 
     def opening_passages(self, document_id: str, limit: int) -> Passages:
-        return self._passages("document_id = ? ORDER BY page_index, start LIMIT ?", (document_id, limit))
+        own = _PASSAGE.where(passages.c.document_id == document_id)
+        return self._passages(own.order_by(passages.c.page_index, passages.c.start).limit(limit))
 
     def outline(self, document_id: str) -> tuple[OutlineEntry, ...]:
-        row = self._database.connection.execute("SELECT outline FROM documents WHERE id = ?", (document_id,)).fetchone()
+        row = self._row(document_id)
         return (readable(tuple[OutlineEntry, ...], row["outline"]) or ()) if row else ()
 
     def set_metadata(self, document_id: str, fields: Iterable[MetadataField]) -> None:
         """Put these in place of all that the document has."""
-        with self._database.transaction() as connection:
-            connection.execute("DELETE FROM metadata WHERE document_id = ?", (document_id,))
-            connection.executemany(
-                "INSERT OR IGNORE INTO metadata (document_id, name, value, source) VALUES (?, ?, ?, ?)",
-                [(document_id, field.name, field.value, field.source.value) for field in fields],
-            )
+        rows = [{"document_id": document_id, **asdict(field)} for field in fields]
+        with self._database.transaction():
+            self._database.run(delete(document_metadata).where(document_metadata.c.document_id == document_id))
+            if rows:
+                self._database.run(self._database.insert(document_metadata).on_conflict_do_nothing(), rows)
 
     def corrected(self, document_id: str) -> Fields:
         """Return what people and reference managers say of it; an empty value: that what was found is not so."""
-        rows = self._database.connection.execute(
-            "SELECT name, value, source FROM metadata WHERE document_id = ? AND source IN (?, ?)", (document_id, *GIVEN)
-        )
+        of_it = document_metadata.c.document_id == document_id, document_metadata.c.source.in_(GIVEN)
+        rows = self._database.rows(select(document_metadata).where(*of_it))
         return [MetadataField(row["name"], row["value"], MetadataSource(row["source"])) for row in rows]
 
     def file_path(self, document_id: str) -> Path:
@@ -310,22 +316,25 @@ class Library:
             raise UnknownDocumentError("This is not the id of a document.")
         return self._settings.files_dir / f"{document_id}.pdf"
 
-    def _passages(self, condition: str, values: Sequence[object]) -> Passages:
-        rows = self._database.connection.execute(f"{_PASSAGE} WHERE {condition}", tuple(values))
-        return [stored_passage(row) for row in rows]
+    def _passages(self, query: Select[Any]) -> Passages:
+        return [stored_passage(row) for row in self._database.rows(query)]
 
     def _metadata(self, document_id: str | None = None) -> dict[str, tuple[MetadataField, ...]]:
         grouped: dict[str, list[MetadataField]] = {}
-        rows = self._database.connection.execute(
-            "SELECT * FROM metadata WHERE value <> '' AND document_id = ifnull(?, document_id) ORDER BY rowid",
-            (document_id,),
-        )
-        for row in rows:
+        columns = document_metadata.c
+        query = (
+            select(document_metadata).where(columns.value != "").order_by(columns.document_id, text("rowid"))
+        )  # as they were found
+        for row in self._database.rows(query.where(columns.document_id == document_id) if document_id else query):
             if row["source"] not in list(MetadataSource):
                 continue
             field = MetadataField(row["name"], row["value"], MetadataSource(row["source"]))
             grouped.setdefault(row["document_id"], []).append(field)
         return {identity: tuple(fields) for identity, fields in grouped.items()}
+
+
+def _page_is(document_id: str, page_index: int) -> tuple[ColumnElement[bool], ...]:
+    return pages.c.document_id == document_id, pages.c.page_index == page_index
 
 
 def sha256_of(path: Path) -> str:
@@ -343,7 +352,7 @@ def _is_whole(path: Path) -> bool:
 
 
 @decoding("A page")
-def stored_page(row: Row) -> Page:
+def stored_page(row: Stored) -> Page:
     try:
         words, blocks = decode_layout(row["layout"])
         status, reason = PageStatus(row["status"]), row["reason"]
@@ -364,12 +373,12 @@ def stored_page(row: Row) -> Page:
     )
 
 
-def _hidden(row: Row) -> tuple[HiddenText, ...]:
+def _hidden(row: Stored) -> tuple[HiddenText, ...]:
     return readable(tuple[HiddenText, ...], row["hidden"]) or () if row["hidden"] else ()
 
 
 @decoding("A passage")
-def stored_passage(row: Row) -> Passage:
+def stored_passage(row: Stored) -> Passage:
     """``row`` is of passages, joined with the page's label and text."""
     return Passage(
         id=row["id"],
@@ -396,14 +405,14 @@ def _typed(name: str) -> str:
 
 
 @decoding("The entry of a document")
-def _numbered(row: Row) -> str:
+def _numbered(row: Stored) -> str:
     """Return the document's name, with a number where others of the same name were added before."""
     name = str(row["name"])
     bare = bare_name(name)
     return f"{bare} ({row['namesakes'] + 1}){name[len(bare) :]}" if row["namesakes"] else name
 
 
-def _document(row: Row, metadata: tuple[MetadataField, ...]) -> Document:
+def _document(row: Stored, metadata: tuple[MetadataField, ...]) -> Document:
     return Document(
         id=row["id"],
         name=_numbered(row),
