@@ -162,6 +162,12 @@ class KeywordIndex(Protocol):
     def prepare(self, passages: Sequence[Passage]) -> Callable[[], None]:
         """Take the passages' words apart now; what this returns adds them, and only writes."""
 
+    def forget(self, document_id: str, page_index: int) -> None:
+        """Remove the words of a page, while its passages are still there."""
+
+    def indexed(self, document_id: str) -> set[str]:
+        """Return the ids of the document's passages whose words are there."""
+
     def search(self, query: str, *, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
         """(passage id, BM25 score, larger is better), best first; any of the query's words may match."""
 

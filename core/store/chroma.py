@@ -17,10 +17,12 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sqlalchemy import exists, func, select
 
 from pincite.core.domain.errors import StorageError
 from pincite.core.domain.ports import Vectors
 from pincite.core.store.database import Database
+from pincite.core.store.schema import embeddings, passages, vector_state
 from pincite.core.store.vectors import IndexStamp, StoredVectors
 
 if TYPE_CHECKING:
@@ -147,16 +149,13 @@ class Chroma:
         return f"{self._name}-{index_id}"
 
     def _generation(self) -> int:
-        return self._database.number("SELECT generation FROM vector_state")
+        return self._database.count(select(vector_state.c.generation))
 
     def _wanted(self, stamp: IndexStamp) -> set[str]:
         """Names of the vectors that passages have."""
-        rows = self._database.connection.execute(
-            """SELECT lower(hex(key)) AS name FROM embeddings WHERE model = ? AND length(vector) = ?
-               AND EXISTS (SELECT 1 FROM passages WHERE embedding_key = key)""",
-            (stamp.model, 4 * stamp.dimensions),
-        )
-        return {row["name"] for row in rows}
+        used = exists().where(passages.c.embedding_key == embeddings.c.key)
+        whole = embeddings.c.model == stamp.model, func.length(embeddings.c.vector) == 4 * stamp.dimensions
+        return {key.hex() for key in self._database.run(select(embeddings.c.key).where(*whole, used)).scalars()}
 
 
 def _client() -> "ClientAPI":

@@ -138,6 +138,7 @@ class Database:
             poolclass=NullPool,
             pool_reset_on_return=None,
             isolation_level="AUTOCOMMIT",
+            hide_parameters=True,  # a message names no words of documents
         )
         self._connections = weakref.WeakSet[_ThreadConnection]()
         self._lock = threading.Lock()

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from sqlalchemy import and_, select
 
 from pincite.core.domain.errors import IndexMismatchError, PinciteError
 from pincite.core.domain.ports import Vectors
 from pincite.core.store.database import Database
+from pincite.core.store.schema import documents, embeddings, passages
 from pincite.core.store.vectors import IndexStamp, read_vector
 
 FEW_DOCUMENTS = 32
@@ -91,11 +93,9 @@ class MeaningIndex:
             if closest is None:
                 return None
             similarity = dict(closest)
-            rows = self._database.connection.execute(
-                f"""SELECT id, document_id, embedding_key FROM passages
-                    WHERE embedding_key IN ({",".join("?" * len(closest))}) ORDER BY number""",
-                tuple(similarity),
-            )
+            columns = passages.c.id, passages.c.document_id, passages.c.embedding_key
+            near = select(*columns).where(passages.c.embedding_key.in_(similarity)).order_by(passages.c.number)
+            rows = self._database.rows(near)
             found = [
                 (row["id"], similarity[row["embedding_key"]])
                 for row in rows
@@ -114,10 +114,10 @@ class MeaningIndex:
         return sorted(best, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
     def _load(self, document_ids: Sequence[str]) -> Iterator[_Matrix]:
-        connection = self._database.connection
-        scope = f"WHERE id IN ({','.join('?' * len(document_ids))})" if document_ids else ""
-        rows = connection.execute(f"SELECT id, vectors_generation FROM documents {scope}", tuple(document_ids))
-        for row in rows.fetchall():
+        query = select(documents.c.id, documents.c.vectors_generation)
+        if document_ids:
+            query = query.where(documents.c.id.in_(document_ids))
+        for row in self._database.rows(query):
             yield self._matrix(row["id"], row["vectors_generation"])
 
     def _matrix(self, document_id: str, generation: int) -> _Matrix:
@@ -136,12 +136,13 @@ class MeaningIndex:
         return matrix
 
     def _stored(self, document_id: str, generation: int) -> _Matrix:
-        rows = self._database.connection.execute(
-            """SELECT passages.id, embeddings.vector FROM passages
-               LEFT JOIN embeddings ON embeddings.key = passages.embedding_key AND embeddings.model = ?
-               WHERE passages.document_id = ? ORDER BY passages.number""",
-            (self.stamp.model, document_id),
-        ).fetchall()
+        of_it = and_(embeddings.c.key == passages.c.embedding_key, embeddings.c.model == self.stamp.model)
+        rows = self._database.rows(
+            select(passages.c.id, embeddings.c.vector)
+            .outerjoin_from(passages, embeddings, of_it)
+            .where(passages.c.document_id == document_id)
+            .order_by(passages.c.number)
+        )
         read = ((row["id"], read_vector(row["vector"], self.stamp)) for row in rows)
         found = [(passage_id, vector) for passage_id, vector in read if vector is not None]
         vectors = np.array([vector for _, vector in found], dtype=np.float32).reshape(-1, self.stamp.dimensions)

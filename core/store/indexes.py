@@ -7,27 +7,27 @@ and keeps Chroma's copy of them in step for approximate search.
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 import numpy as np
+from sqlalchemy import ColumnElement, delete, exists, func, select, true, update
 
-from pincite.core.domain.documents import embedded_text
+from pincite.core.domain.documents import DocumentStatus, JobStatus, embedded_text
 from pincite.core.domain.errors import IndexMismatchError, ModelUnavailableError
 from pincite.core.domain.ports import Embedder, Vectors
 from pincite.core.domain.settings import Settings
 from pincite.core.store.chroma import Chroma
 from pincite.core.store.database import Database
 from pincite.core.store.exact import MeaningIndex
-from pincite.core.store.library import stored_passage
+from pincite.core.store.library import PASSAGE, stored_passage
 from pincite.core.store.queries import CachedQueries
+from pincite.core.store.schema import documents, embeddings, jobs, passages, vector_indexes, vector_state
 from pincite.core.store.vectors import IndexStamp, StoredVectors
 
 Role = Literal["active", "building", "previous"]
 TEXTS_AT_ONCE = 64
-_LACKS = "NOT EXISTS (SELECT 1 FROM embeddings WHERE key = passages.embedding_key AND model = ?)"
-"""A passage has no vector of a model."""
-_READY = "SELECT id FROM documents WHERE status IN ('ready', 'recognising')"
+_READY = documents.c.status.in_((DocumentStatus.READY, DocumentStatus.RECOGNISING))
 PAUSE_SECONDS = 60.0
 """How long after an embedder failed only new documents are tried with it."""
 
@@ -166,7 +166,7 @@ class Indexes:
         building = self._index("building")
         if building is None:
             return None
-        total = self._database.number("SELECT count(*) FROM passages")
+        total = self._database.count(select(func.count()).select_from(passages))
         return BuildProgress(building.stamp.embedder, total - self._lacking(building), total, self._trouble)
 
     def finish_build(self) -> bool:
@@ -200,22 +200,17 @@ class Indexes:
         Raises ModelUnavailableError where there is no index yet and its embedder cannot be reached.
         """
         paused = time.monotonic() < self._paused_until
-        left_out = "status <> 'running'" if paused else "status IN ('cancelled', 'failed')"
-        of_jobs = f"document_id NOT IN (SELECT document_id FROM jobs WHERE {left_out})"
-        if self._index("active") is None and self._database.number(
-            f"SELECT EXISTS (SELECT 1 FROM passages WHERE {of_jobs})"
-        ):
+        stopped = jobs.c.status.in_((JobStatus.CANCELLED, JobStatus.FAILED))
+        left_out = jobs.c.status != JobStatus.RUNNING if paused else stopped
+        of_jobs = passages.c.document_id.not_in(select(jobs.c.document_id).where(left_out))
+        if self._index("active") is None and self._database.row(select(passages.c.id).where(of_jobs).limit(1)):
             self._first()
-        for role, condition in (("active", of_jobs), ("building", "1")):
+        for role, condition in (("active", of_jobs), ("building", true())):
             index = self._index(role)
             if index is None or self._is_whole(index) or (role == "building" and self._trouble):
                 continue
-            rows = self._database.connection.execute(
-                f"""SELECT passages.*, pages.page_label, pages.text AS page_text
-                    FROM passages JOIN pages USING (document_id, page_index)
-                    WHERE {_LACKS} AND {condition} ORDER BY passages.number LIMIT ?""",
-                (index.stamp.model, limit),
-            ).fetchall()
+            lacking = PASSAGE.where(_lacks(index.stamp.model), condition).order_by(passages.c.number)
+            rows = self._database.rows(lacking.limit(limit))
             if rows:
                 texts = {row["embedding_key"]: embedded_text(stored_passage(row)) for row in rows}
                 return PendingPassages(index.id, texts, tuple(dict.fromkeys(row["document_id"] for row in rows)))
@@ -272,45 +267,39 @@ class Indexes:
 
     def _create(self, stamp: IndexStamp, role: Role) -> VectorIndex:
         """Return the index in this role, made if no other thread or process was first."""
-        with self._database.transaction() as connection:
-            connection.execute(
-                "INSERT OR IGNORE INTO vector_indexes (embedder, version, dimensions, role) VALUES (?, ?, ?, ?)",
-                (stamp.embedder, stamp.version, stamp.dimensions, role),
-            )
+        new = self._database.insert(vector_indexes).values(**asdict(stamp), role=role)
+        with self._database.transaction():
+            self._database.run(new.on_conflict_do_nothing())
             made = self._index(role)
         assert made is not None
         return made
 
     def _drop(self, index: VectorIndex) -> None:
         """Forget an index and the vectors kept for it."""
-        connection = self._database.connection
-        connection.execute("DELETE FROM vector_indexes WHERE id = ?", (index.id,))
+        self._database.run(delete(vector_indexes).where(vector_indexes.c.id == index.id))
         if not any(kept.stamp == index.stamp for kept in self._indexes()):
-            connection.execute("DELETE FROM embeddings WHERE model = ?", (index.stamp.model,))
+            self._database.run(delete(embeddings).where(embeddings.c.model == index.stamp.model))
 
     def _set_role(self, index: VectorIndex, role: Role) -> None:
-        self._database.connection.execute("UPDATE vector_indexes SET role = ? WHERE id = ?", (role, index.id))
+        self._database.run(update(vector_indexes).where(vector_indexes.c.id == index.id).values(role=role))
 
     def _index(self, role: str) -> VectorIndex | None:
-        return next(iter(_rows(self._database, "role = ?", role)), None)
+        return next(iter(_rows(self._database, vector_indexes.c.role == role)), None)
 
     def _indexes(self) -> list[VectorIndex]:
         return _rows(self._database)
 
     def _lacking(self, index: VectorIndex | None, document_id: str = "") -> int:
         """Passages without a vector, of a document or of all."""
-        return self._database.number(
-            f"SELECT count(*) FROM passages WHERE {_LACKS} AND (?2 = '' OR document_id = ?2)",
-            (index.stamp.model if index else "", document_id),
-        )
+        lacking = select(func.count()).select_from(passages).where(_lacks(index.stamp.model if index else ""))
+        return self._database.count(lacking.where(passages.c.document_id == document_id) if document_id else lacking)
 
     def _is_whole(self, index: VectorIndex) -> bool:
         """Return whether no passage lacks a vector; looked for once in each generation."""
-        generation = self._database.number("SELECT generation FROM vector_state")
+        generation = self._database.count(select(vector_state.c.generation))
         if self._whole.get(index.id) == generation:
             return True
-        found = f"SELECT EXISTS (SELECT 1 FROM passages WHERE {_LACKS})"
-        if self._database.number(found, (index.stamp.model,)):
+        if self._database.row(select(passages.c.id).where(_lacks(index.stamp.model)).limit(1)):
             return False
         self._whole[index.id] = generation
         return True
@@ -341,15 +330,20 @@ class Indexes:
 def check_vectors(database: Database) -> list[str]:
     """What is wrong with the vectors as they are stored, a sentence each. Needs no embedder, and changes nothing."""
     found = []
-    for active in _rows(database, "role = ?", "active"):
-        ready = [row["id"] for row in database.connection.execute(_READY)]
+    for active in _rows(database, vector_indexes.c.role == "active"):
+        ready = database.run(select(documents.c.id).where(_READY)).scalars().all()
         if lacking := MeaningIndex(database, active.stamp).lacking(ready) if ready else 0:
             found.append(f"Passages without a vector, found by words only: {lacking:,}.")
     return found
 
 
-def _rows(database: Database, condition: str = "1", *values: str) -> list[VectorIndex]:
-    rows = database.connection.execute(f"SELECT * FROM vector_indexes WHERE {condition}", values)
+def _lacks(model: str) -> ColumnElement[bool]:
+    """Return the condition for a passage to have no vector of a model."""
+    return ~exists().where(embeddings.c.key == passages.c.embedding_key, embeddings.c.model == model)
+
+
+def _rows(database: Database, condition: ColumnElement[bool] | None = None) -> list[VectorIndex]:
+    rows = database.rows(select(vector_indexes).where(true() if condition is None else condition))
     return [VectorIndex(row["id"], IndexStamp(row["embedder"], row["version"], row["dimensions"])) for row in rows]
 
 

@@ -78,6 +78,21 @@ class Fts5Index:
 
         return write
 
+    def forget(self, document_id: str, page_index: int) -> None:
+        self._database.connection.execute(
+            """DELETE FROM passage_words WHERE rowid IN
+               (SELECT number FROM passages WHERE document_id = ? AND page_index = ?)""",
+            (document_id, page_index),
+        )
+
+    def indexed(self, document_id: str) -> set[str]:
+        rows = self._database.connection.execute(
+            """SELECT id FROM passages WHERE document_id = ?
+               AND EXISTS (SELECT 1 FROM passage_words WHERE rowid = passages.number)""",
+            (document_id,),
+        )
+        return {row["id"] for row in rows}
+
     def search(self, query: str, *, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
         expression = self._expression(query)
         if not expression:

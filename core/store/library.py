@@ -43,7 +43,7 @@ from pincite.core.text.plain import shown, storable
 _NUMBER = func.row_number().over(partition_by=documents.c.name, order_by=(documents.c.added_at, documents.c.id))
 _DOCUMENTS = select(documents, (_NUMBER - 1).label("namesakes")).order_by(documents.c.added_at.desc(), documents.c.id)
 _OF_PAGE = (passages.c.document_id == pages.c.document_id) & (passages.c.page_index == pages.c.page_index)
-_PASSAGE = select(passages, pages.c.page_label, pages.c.text.label("page_text")).join(pages, _OF_PAGE)
+PASSAGE = select(passages, pages.c.page_label, pages.c.text.label("page_text")).join(pages, _OF_PAGE)
 _WORKS = jobs.c.status.in_((JobStatus.WAITING, JobStatus.RUNNING))
 _WAITING = (
     pages.c.recognise
@@ -268,7 +268,7 @@ class Library:
         """In the order asked; those that are gone are left out."""
         found: dict[str, Passage] = {}
         for at in range(0, len(ids), _MANY):
-            these = _PASSAGE.where(passages.c.id.in_(ids[at : at + _MANY]))
+            these = PASSAGE.where(passages.c.id.in_(ids[at : at + _MANY]))
             found |= {one.id: one for one in self._passages(these)}
         return [found[passage_id] for passage_id in ids if passage_id in found]
 
@@ -282,14 +282,14 @@ class Library:
             one
             for document_id, indexes in sorted(wanted.items())
             for one in self._passages(
-                _PASSAGE.where(passages.c.document_id == document_id, passages.c.page_index.in_(indexes)).order_by(
+                PASSAGE.where(passages.c.document_id == document_id, passages.c.page_index.in_(indexes)).order_by(
                     *in_order
                 )
             )
         ]
 
     def opening_passages(self, document_id: str, limit: int) -> Passages:
-        own = _PASSAGE.where(passages.c.document_id == document_id)
+        own = PASSAGE.where(passages.c.document_id == document_id)
         return self._passages(own.order_by(passages.c.page_index, passages.c.start).limit(limit))
 
     def outline(self, document_id: str) -> tuple[OutlineEntry, ...]:

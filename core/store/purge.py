@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy import delete, exists, select, update
+
 from pincite.core.domain.errors import StorageError
 from pincite.core.domain.search import FROM_THE_ANSWER
 from pincite.core.domain.turns import Turn, TurnStatus
 from pincite.core.store.copies import empty
 from pincite.core.store.database import Database
-from pincite.core.store.sessions import NEW_TITLE, title_of
+from pincite.core.store.schema import notes, pins, removals, reviews, sessions, trace_steps, turns
+from pincite.core.store.sessions import NEW_TITLE, TEXT, title_of
 from pincite.core.text.terms import FUNCTION_WORDS, words
 
 DELETED = "(deleted with an earlier answer)"
@@ -41,22 +44,22 @@ def quoting(database: Database, document_id: str) -> Purge:
     Later turns of the conversation that searched nothing, point into such an answer, hold prose that its own passages
     do not support, or lean on such a question and answer in its words may repeat it, and count as well.
     """
-    rows = database.connection.execute(
-        """SELECT id, session_id, status, body,
-             EXISTS (SELECT 1 FROM trace_steps WHERE turn_id = turns.id AND instr(body, ?1))
-             OR EXISTS (SELECT 1 FROM reviews WHERE turn_id = turns.id AND instr(citations, ?1)) AS marked
-           FROM turns ORDER BY session_id, position""",
-        (document_id,),
+    traced = trace_steps.c.body.contains(document_id, autoescape=True)
+    cited = reviews.c.citations.contains(document_id, autoescape=True)
+    marked = exists().where(trace_steps.c.turn_id == turns.c.id, traced) | exists().where(
+        reviews.c.turn_id == turns.c.id, cited
     )
-    turns: list[str] = []
-    sessions: dict[str, set[str]] = {}
-    for row in rows:
-        spoken = sessions.get(row["session_id"])
+    columns = turns.c.id, turns.c.session_id, turns.c.status, turns.c.body
+    found: list[str] = []
+    in_sessions: dict[str, set[str]] = {}
+    query = select(*columns, marked.label("marked")).order_by(turns.c.session_id, turns.c.position)
+    for row in database.run(query).mappings():
+        spoken = in_sessions.get(row["session_id"])
         repeats = spoken is not None and (_may_repeat(row["status"], row["body"]) or _leans(row["body"], spoken))
         if row["marked"] or repeats or _quotes(row["body"], document_id):
-            turns.append(row["id"])
-            sessions[row["session_id"]] = (spoken or set()) | _words_of(_read(row["body"]))
-    return Purge(tuple(turns), tuple(sessions), document_id)
+            found.append(row["id"])
+            in_sessions[row["session_id"]] = (spoken or set()) | _words_of(_read(row["body"]))
+    return Purge(tuple(found), tuple(in_sessions), document_id)
 
 
 def purge(database: Database, found: Purge) -> None:
@@ -64,57 +67,47 @@ def purge(database: Database, found: Purge) -> None:
 
     One that is named after such a question loses its name, and later turns what a model was sent of these and thought.
     """
-    with database.transaction() as connection:
-        connection.execute("DELETE FROM pins WHERE document_id = ?", (found.document_id,))
-        for turn_id in found.turn_ids:
-            rows = connection.execute("SELECT session_id, question FROM turns WHERE id = ?", (turn_id,)).fetchall()
-            connection.executemany(
-                "UPDATE sessions SET title = ? WHERE id = ? AND title = ?",
-                [(NEW_TITLE, session_id, title_of(question)) for session_id, question in rows],
-            )
-        connection.executemany(
-            "INSERT OR IGNORE INTO removals (subject, kind) VALUES (?, 'text')",
-            [(session_id,) for session_id in found.session_ids],
+    leaving = turns.c.id.in_(found.turn_ids)
+    with database.transaction():
+        database.run(delete(pins).where(pins.c.document_id == found.document_id))
+        for row in database.rows(select(turns.c.session_id, turns.c.question).where(leaving)):
+            named = sessions.c.id == row["session_id"], sessions.c.title == title_of(row["question"])
+            database.run(update(sessions).where(*named).values(title=NEW_TITLE))
+        for session_id in found.session_ids:
+            database.run(database.insert(removals).values(subject=session_id, kind=TEXT).on_conflict_do_nothing())
+        _forget_conversation(database, found)
+        database.run(delete(turns).where(leaving))
+        used = (
+            exists().where(turns.c.session_id == sessions.c.id)
+            | exists().where(pins.c.session_id == sessions.c.id)
+            | exists().where(notes.c.session_id == sessions.c.id, notes.c.text != "")
         )
-        _forget_conversation(connection, found)
-        connection.executemany("DELETE FROM turns WHERE id = ?", [(turn_id,) for turn_id in found.turn_ids])
-        connection.executemany(
-            """DELETE FROM sessions WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM turns WHERE session_id = ?1)
-               AND NOT EXISTS (SELECT 1 FROM pins WHERE session_id = ?1)
-               AND NOT EXISTS (SELECT 1 FROM notes WHERE session_id = ?1 AND text <> '')""",
-            [(session_id,) for session_id in found.session_ids],
-        )
+        database.run(delete(sessions).where(sessions.c.id.in_(found.session_ids), ~used))
 
 
-def _forget_conversation(connection: sqlite3.Connection, found: Purge) -> None:
+def _forget_conversation(database: Database, found: Purge) -> None:
     """Take out of the plans, drafts, thoughts and traces of later turns what has words of these turns.
 
     Words of a later turn's own question and evidence stay.
     """
-    turns = f"({', '.join('?' * len(found.turn_ids))})"
-    rows = connection.execute(f"SELECT session_id, position, body FROM turns WHERE id IN {turns}", found.turn_ids)
+    leaving = turns.c.id.in_(found.turn_ids)
     deleted: dict[str, tuple[int, set[str]]] = {}
-    for row in rows.fetchall():
+    for row in database.rows(select(turns.c.session_id, turns.c.position, turns.c.body).where(leaving)):
         first, spoken = deleted.get(row["session_id"], (row["position"], set()))
         deleted[row["session_id"]] = (min(first, row["position"]), spoken | _words_of(_read(row["body"])))
     for session_id, (first, spoken) in deleted.items():
-        later = connection.execute(
-            f"SELECT id, body FROM turns WHERE session_id = ? AND position > ? AND id NOT IN {turns}",
-            (session_id, first, *found.turn_ids),
-        ).fetchall()
-        for turn in later:
+        later = turns.c.session_id == session_id, turns.c.position > first, ~leaving
+        for turn in database.rows(select(turns.c.id, turns.c.body).where(*later)):
             body = _read(turn["body"])
             strange = spoken - _words_of(body)
             if (kept := _turn_without(strange, body)) != body:
-                connection.execute("UPDATE turns SET body = ? WHERE id = ?", (_written(kept), turn["id"]))
-            steps = connection.execute(
-                "SELECT rowid, body FROM trace_steps WHERE turn_id = ?", (turn["id"],)
-            ).fetchall()
-            for step in steps:
+                database.run(update(turns).where(turns.c.id == turn["id"]).values(body=_written(kept)))
+            steps_of_turn = trace_steps.c.turn_id == turn["id"]
+            for step in database.rows(select(trace_steps).where(steps_of_turn)):
                 record = _read(step["body"])
                 if (left := _step_without(strange, record)) != record:
-                    values = (_written(left), step["rowid"])
-                    connection.execute("UPDATE trace_steps SET body = ? WHERE rowid = ?", values)
+                    own = update(trace_steps).where(steps_of_turn, trace_steps.c.position == step["position"])
+                    database.run(own.values(body=_written(left)))
 
 
 def _read(body: str) -> dict[str, Any]:

@@ -1,15 +1,17 @@
 """An embedder that keeps the vectors of questions: the same wording is not embedded again, also after a restart."""
 
 import hashlib
-import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
 
 import numpy as np
+from sqlalchemy import delete, select, text
+from sqlalchemy.exc import OperationalError
 
 from pincite.core.domain.errors import StorageError
 from pincite.core.domain.ports import Embedder, Vectors
 from pincite.core.store.database import Database
+from pincite.core.store.schema import query_vectors
 from pincite.core.store.vectors import IndexStamp, read_vector
 
 MAX_KEPT = 5_000
@@ -41,18 +43,16 @@ class CachedQueries:
         return np.stack([known[key] for key in keys]) if keys else np.zeros((0, self.dimensions), dtype=np.float32)
 
     def _known(self, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
-        marks = ",".join("?" * len(keys))
-        rows = self._database.connection.execute(
-            f"SELECT key, vector FROM query_vectors WHERE model = ? AND key IN ({marks})", (self._stamp.model, *keys)
-        )
+        these = query_vectors.c.model == self._stamp.model, query_vectors.c.key.in_(keys)
+        rows = self._database.rows(select(query_vectors).where(*these))
         read = {row["key"]: read_vector(row["vector"], self._stamp) for row in rows}
         return {key: vector for key, vector in read.items() if vector is not None}
 
     def _keep(self, made: dict[bytes, Vectors]) -> None:
         """A database that is busy or full keeps none, and nothing is lost."""
-        rows = [(key, self._stamp.model, vector.astype("<f4").tobytes()) for key, vector in made.items()]
-        with suppress(sqlite3.OperationalError, StorageError), self._database.transaction() as connection:
-            connection.executemany("INSERT OR REPLACE INTO query_vectors (key, model, vector) VALUES (?, ?, ?)", rows)
-            connection.execute(
-                "DELETE FROM query_vectors WHERE rowid <= (SELECT max(rowid) FROM query_vectors) - ?", (MAX_KEPT,)
-            )
+        oldest = text("rowid <= (SELECT max(rowid) FROM query_vectors) - :kept").bindparams(kept=MAX_KEPT)
+        with suppress(OperationalError, StorageError), self._database.transaction():
+            for key, vector in made.items():
+                new = {"vector": vector.astype("<f4").tobytes()}
+                self._database.put(query_vectors, {"key": key, "model": self._stamp.model}, new)
+            self._database.run(delete(query_vectors).where(oldest))

@@ -5,19 +5,22 @@ Each call is one transaction. Passages without a vector are embedded later; file
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from sqlite3 import Connection
 
-from pincite.core.domain.codec import to_json
+from sqlalchemy import Table, case, delete, exists, func, insert, literal, select, update
+
+from pincite.core.domain.codec import readable, to_json
 from pincite.core.domain.documents import (
     READER,
     Box,
     DocumentStatus,
     HiddenText,
+    JobStatus,
     OutlineEntry,
     Page,
+    PageStatus,
     Passage,
     embedding_key,
 )
@@ -28,18 +31,20 @@ from pincite.core.domain.turns import now
 from pincite.core.store.data_dir import QUARANTINE, set_aside
 from pincite.core.store.database import Database
 from pincite.core.store.library import Library, sha256_of
-
-_THESE = "passages WHERE document_id = :document AND page_index = :page"
-_CLEAR = (
-    f"DELETE FROM passage_words WHERE rowid IN (SELECT number FROM {_THESE})",
-    f"""DELETE FROM embeddings WHERE key IN (SELECT embedding_key FROM {_THESE}) AND NOT EXISTS (
-          SELECT 1 FROM passages WHERE embedding_key = key AND (document_id, page_index) <> (:document, :page))""",
-    f"DELETE FROM {_THESE}",
+from pincite.core.store.schema import (
+    collection_documents,
+    documents,
+    embeddings,
+    grid_rows,
+    jobs,
+    pages,
+    passages,
+    removals,
+    sessions,
 )
-"""Statements that delete what belongs to the passages of a page; an embedding stays if another passage uses it."""
-_CLEAR_ALL = (*_CLEAR, "DELETE FROM pages WHERE document_id = :document AND page_index = :page")
 
-
+FILE = "file"
+"""Kind of a removal: a document's file."""
 TO_BE_READ = -1
 """Value that replaces the reader's version: the page must be read again."""
 
@@ -73,8 +78,7 @@ class Shelf:
     # ------------------------------------------------------------ documents and their files
 
     def exists(self, document_id: str) -> bool:
-        rows = self._database.connection.execute("SELECT 1 FROM documents WHERE id = ?", (document_id,))
-        return rows.fetchone() is not None
+        return self._database.row(select(documents.c.id).where(documents.c.id == document_id)) is not None
 
     def add_document(self, document_id: str, name: str, byte_size: int, info: PdfInfo) -> None:
         row = {
@@ -87,7 +91,7 @@ class Shelf:
             "notes": json.dumps(info.notes),
             "outline": to_json(tuple(info.outline), tuple[OutlineEntry, ...]),
         }
-        _insert(self._database.connection, "documents", [row])
+        self._database.run(insert(documents).values(row))
 
     def keep_file(self, document_id: str, copy: Path) -> None:
         """Move the document's file to its place, and note its hash where a password was taken off it."""
@@ -101,45 +105,48 @@ class Shelf:
             source.unlink()
 
     def mark_searchable(self, document_id: str) -> None:
-        self._database.connection.execute("UPDATE documents SET searchable = 1 WHERE id = ?", (document_id,))
+        self._database.run(update(documents).where(documents.c.id == document_id).values(searchable=True))
 
     def remove_document(self, document_id: str, *, successor: str = "") -> None:
         """Take away every row of the document, if it is there; ``clear_files`` takes its file.
 
         ``successor``: a newer version, which is then in the collections, grids and choices of sessions that it was in.
         """
-        with self._database.transaction() as connection:
+        noted = self._database.insert(removals).values(subject=document_id, kind=FILE).on_conflict_do_nothing()
+        with self._database.transaction():
             if not self.exists(document_id):
                 return
             self._on_remove(document_id)
-            connection.execute(
-                "UPDATE OR IGNORE collection_documents SET document_id = ?1 WHERE document_id = ?2 AND ?1 != ''",
-                (successor, document_id),
-            )
-            connection.execute(
-                "UPDATE OR IGNORE grid_rows SET document_id = ?1 WHERE document_id = ?2 AND ?1 != ''",
-                (successor, document_id),
-            )
-            connection.execute(
-                """UPDATE sessions SET document_ids =
-                     (SELECT json_group_array(DISTINCT iif(value = ?2, ?1, value)) FROM json_each(document_ids))
-                   WHERE ?1 != '' AND json_valid(document_ids) AND instr(document_ids, ?2)""",
-                (successor, document_id),
-            )
-            rows = connection.execute("SELECT page_index FROM pages WHERE document_id = ?", (document_id,)).fetchall()
-            _clear(connection, document_id, [row["page_index"] for row in rows])
-            connection.execute("DELETE FROM documents WHERE id = ?", (document_id,))
-            connection.execute("INSERT OR IGNORE INTO removals (subject, kind) VALUES (?, 'file')", (document_id,))
+            if successor:
+                self._put_in_place(document_id, successor)
+            indexes = self._database.run(select(pages.c.page_index).where(pages.c.document_id == document_id))
+            self._clear(document_id, indexes.scalars().all())
+            self._database.run(delete(documents).where(documents.c.id == document_id))
+            self._database.run(noted)
+
+    def _put_in_place(self, document_id: str, successor: str) -> None:
+        """Put a newer version into the collections, grids and choices of sessions; one that is there already stays."""
+        for table, of in ((collection_documents, "collection_id"), (grid_rows, "grid_id")):
+            there = select(table.c[of]).where(table.c.document_id == successor)
+            moved = update(table).where(table.c.document_id == document_id, table.c[of].not_in(there))
+            self._database.run(moved.values(document_id=successor))
+        choosing = sessions.c.document_ids.contains(document_id, autoescape=True)
+        for row in self._database.rows(select(sessions.c.id, sessions.c.document_ids).where(choosing)):
+            if chosen := readable(tuple[str, ...], row["document_ids"]):
+                ids = dict.fromkeys(successor if one == document_id else one for one in chosen)
+                own = update(sessions).where(sessions.c.id == row["id"])
+                self._database.run(own.values(document_ids=to_json(tuple(ids), tuple[str, ...])))
 
     def clear_files(self) -> None:
         """Delete the files of removed documents."""
         leaving = self._leaving()
         for document_id in leaving:
             # Windows refuses while the reader still has it open; the next call gets it.
-            with suppress(PermissionError), self._database.transaction() as connection:
+            with suppress(PermissionError), self._database.transaction():
                 if not self.exists(document_id):
                     self._library.file_path(document_id).unlink(missing_ok=True)
-                connection.execute("DELETE FROM removals WHERE subject = ? AND kind = 'file'", (document_id,))
+                done = delete(removals).where(removals.c.subject == document_id, removals.c.kind == FILE)
+                self._database.run(done)
         if leaving:
             self._after_remove()
 
@@ -150,12 +157,14 @@ class Shelf:
 
     def finished_with_holes(self) -> list[str]:
         """Return ids of documents that are finished although some of their pages have no row."""
-        rows = self._database.connection.execute(
-            """SELECT documents.id FROM documents LEFT JOIN jobs ON jobs.document_id = documents.id
-               WHERE (jobs.id IS NULL OR jobs.status = 'done')
-               AND page_count > (SELECT count(*) FROM pages WHERE document_id = documents.id)"""
+        stored = select(func.count()).select_from(pages).where(pages.c.document_id == documents.c.id)
+        query = (
+            select(documents.c.id)
+            .outerjoin(jobs)
+            .where(jobs.c.id.is_(None) | (jobs.c.status == JobStatus.DONE))
+            .where(documents.c.page_count > stored.scalar_subquery())
         )
-        return [row["id"] for row in rows]
+        return list(self._database.run(query).scalars())
 
     # ------------------------------------------------------------ pages and passages
 
@@ -167,42 +176,32 @@ class Shelf:
 
     def missing_pages(self, document_id: str) -> list[int]:
         """Return the indexes of pages that have no row yet, or must be read again."""
-        connection = self._database.connection
-        count = connection.execute("SELECT page_count FROM documents WHERE id = ?", (document_id,)).fetchone()
-        rows = connection.execute(
-            "SELECT page_index FROM pages WHERE document_id = ? AND reader <> ?", (document_id, TO_BE_READ)
-        )
-        stored = {row["page_index"] for row in rows}
-        return [index for index in range(count["page_count"] if count else 0) if index not in stored]
+        count = self._database.run(select(documents.c.page_count).where(documents.c.id == document_id)).scalar()
+        read = pages.c.document_id == document_id, pages.c.reader != TO_BE_READ
+        stored = set(self._database.run(select(pages.c.page_index).where(*read)).scalars())
+        return [index for index in range(count or 0) if index not in stored]
 
     def pages_to_index(self, document_id: str) -> list[int]:
         """Pages with a passage that the keyword index lacks, or that is indexed under another title than it has."""
         title = self._library.get(document_id).title
-        rows = self._database.connection.execute(
-            """SELECT page_index, context,
-                 EXISTS (SELECT 1 FROM passage_words WHERE rowid = passages.number) AS has_words
-               FROM passages WHERE document_id = ? ORDER BY page_index""",
-            (document_id,),
+        indexed = self._keywords.indexed(document_id)
+        columns = passages.c.id, passages.c.page_index, passages.c.context
+        rows = self._database.rows(
+            select(*columns).where(passages.c.document_id == document_id).order_by(passages.c.page_index)
         )
-        return list(
-            dict.fromkeys(
-                row["page_index"]
-                for row in rows
-                if not (row["has_words"] and f"{row['context']}\n".startswith(f"{title}\n"))
-            )
-        )
+        lacking = (row for row in rows if row["id"] not in indexed or not _begins(row["context"], title))
+        return list(dict.fromkeys(row["page_index"] for row in lacking))
 
     def pages_to_recognise(self, document_id: str) -> list[int]:
-        rows = self._database.connection.execute(
-            "SELECT page_index FROM pages WHERE document_id = ? AND recognise = 1 ORDER BY page_index", (document_id,)
-        )
-        return [row["page_index"] for row in rows]
+        waiting = pages.c.document_id == document_id, pages.c.recognise.is_(True)
+        query = select(pages.c.page_index).where(*waiting).order_by(pages.c.page_index)
+        return list(self._database.run(query).scalars())
 
     def put_pages(
         self,
         document_id: str,
-        pages: Sequence[Page],
-        passages: Sequence[Passage],
+        read: Sequence[Page],
+        found: Sequence[Passage],
         *,
         stored: bool = False,
         go_on: Callable[[], None] = lambda: None,
@@ -211,86 +210,83 @@ class Shelf:
 
         All that takes time is done before anything is locked; ``go_on`` is asked last, and may raise.
         """
-        page_rows = [] if stored else [_page_row(document_id, page) for page in pages]
-        passage_rows = [_passage_row(passage) for passage in passages]
-        add_words = self._keywords.prepare(passages)
-        with self._database.transaction() as connection:
+        page_rows = [] if stored else [_page_row(document_id, page) for page in read]
+        passage_rows = [_passage_row(passage) for passage in found]
+        add_words = self._keywords.prepare(found)
+        with self._database.transaction():
             go_on()
-            _clear(connection, document_id, [page.page_index for page in pages], _CLEAR if stored else _CLEAR_ALL)
-            _insert(connection, "pages", page_rows)
-            _insert(connection, "passages", passage_rows)
+            self._clear(document_id, [page.page_index for page in read], keep_pages=stored)
+            self._add_rows(pages, page_rows)
+            self._add_rows(passages, passage_rows)
             add_words()
-            _count_passages(connection, document_id)
+            self._count_passages(document_id)
 
     def forget_pages(self, document_id: str, page_indexes: Sequence[int]) -> None:
         """Take pages away so that they are read again."""
-        with self._database.transaction() as connection:
-            _clear(connection, document_id, page_indexes)
-            _count_passages(connection, document_id)
+        with self._database.transaction():
+            self._clear(document_id, page_indexes)
+            self._count_passages(document_id)
 
     def renew_pages(self, document_id: str) -> None:
         """Have what an older reader read read again; each page can be searched until the new one takes its place.
 
         What OCR read it reads again, where it is on; the file has no other text of it.
         """
-        with self._database.transaction() as connection:
-            connection.execute(
-                """UPDATE pages SET reader = ?1, recognise = 1
-                   WHERE document_id = ?2 AND reader < ?1 AND status = 'ocr' AND ?3""",
-                (READER, document_id, self._settings.ocr),
-            )
-            connection.execute(
-                "UPDATE pages SET reader = ?1 WHERE document_id = ?2 AND reader < ?3 AND status <> 'ocr'",
-                (TO_BE_READ, document_id, READER),
-            )
+        older = update(pages).where(pages.c.document_id == document_id, pages.c.reader < READER)
+        recognised = pages.c.status == PageStatus.OCR
+        with self._database.transaction():
+            if self._settings.ocr:
+                self._database.run(older.where(recognised).values(reader=READER, recognise=True))
+            self._database.run(older.where(~recognised).values(reader=TO_BE_READ))
 
     def keep_pages(self, document_id: str, page_indexes: Iterable[int]) -> None:
         """Leave pages that were to be read again as they are."""
-        self._database.connection.executemany(
-            "UPDATE pages SET reader = ? WHERE document_id = ? AND page_index = ?",
-            [(READER, document_id, page_index) for page_index in page_indexes],
-        )
+        these = pages.c.document_id == document_id, pages.c.page_index.in_(list(page_indexes))
+        self._database.run(update(pages).where(*these).values(reader=READER))
 
     def give_up_recognising(self, document_id: str, page_indexes: Iterable[int], reason: str, *, failed: bool) -> None:
         """Keep the pages as they were read, with the reason why OCR did not replace them.
 
         Where it failed, pages without text count as failed, so that they can be tried again.
         """
-        with self._database.transaction() as connection:
-            connection.executemany(
-                """UPDATE pages SET recognise = 0,
-                   reason = iif(reason = '', ?1, replace(reason, '_', ' ') || '; ' || ?1),
-                   status = iif(?2 AND status = 'empty', 'failed', status)
-                   WHERE document_id = ?3 AND page_index = ?4""",
-                [(reason, failed, document_id, page_index) for page_index in page_indexes],
-            )
+        these = pages.c.document_id == document_id, pages.c.page_index.in_(list(page_indexes))
+        before = func.replace(pages.c.reason, "_", " ") + literal(f"; {reason}")
+        values: dict[str, object] = {"recognise": False, "reason": case((pages.c.reason == "", reason), else_=before)}
+        if failed:
+            lacks_text = pages.c.status == PageStatus.EMPTY
+            values["status"] = case((lacks_text, PageStatus.FAILED), else_=pages.c.status)
+        self._database.run(update(pages).where(*these).values(values))
 
     def _leaving(self) -> list[str]:
         """Return ids of removed documents with a file that is still there."""
-        rows = self._database.connection.execute("SELECT subject FROM removals WHERE kind = 'file'")
-        return [row["subject"] for row in rows]
+        return list(self._database.run(select(removals.c.subject).where(removals.c.kind == FILE)).scalars())
+
+    def _clear(self, document_id: str, page_indexes: Iterable[int], *, keep_pages: bool = False) -> None:
+        """Delete pages with what belongs to their passages; an embedding stays if another passage uses it."""
+        other = passages.alias()
+        for index in page_indexes:
+            own = (passages.c.document_id == document_id) & (passages.c.page_index == index)
+            elsewhere = (other.c.document_id != document_id) | (other.c.page_index != index)
+            used = exists().where(other.c.embedding_key == embeddings.c.key, elsewhere)
+            keys = select(passages.c.embedding_key).where(own)
+            self._keywords.forget(document_id, index)
+            self._database.run(delete(embeddings).where(embeddings.c.key.in_(keys), ~used))
+            self._database.run(delete(passages).where(own))
+            if not keep_pages:
+                self._database.run(delete(pages).where(pages.c.document_id == document_id, pages.c.page_index == index))
+
+    def _add_rows(self, table: Table, rows: Sequence[dict[str, object]]) -> None:
+        if rows:
+            self._database.run(insert(table), rows)
+
+    def _count_passages(self, document_id: str) -> None:
+        counted = select(func.count()).select_from(passages).where(passages.c.document_id == document_id)
+        own = update(documents).where(documents.c.id == document_id)
+        self._database.run(own.values(passage_count=counted.scalar_subquery()))
 
 
-def _clear(
-    connection: Connection, document_id: str, page_indexes: Iterable[int], statements: Sequence[str] = _CLEAR_ALL
-) -> None:
-    for index in page_indexes:
-        for statement in statements:
-            connection.execute(statement, {"document": document_id, "page": index})
-
-
-def _count_passages(connection: Connection, document_id: str) -> None:
-    connection.execute(
-        """UPDATE documents SET passage_count = (SELECT count(*) FROM passages WHERE document_id = documents.id)
-           WHERE id = ?""",
-        (document_id,),
-    )
-
-
-def _insert(connection: Connection, table: str, rows: Sequence[Mapping[str, object]]) -> None:
-    if rows:
-        columns, values = ", ".join(f'"{name}"' for name in rows[0]), ", ".join(f":{name}" for name in rows[0])
-        connection.executemany(f"INSERT INTO {table} ({columns}) VALUES ({values})", rows)
+def _begins(context: str, title: str) -> bool:
+    return f"{context}\n".startswith(f"{title}\n")
 
 
 def _page_row(document_id: str, page: Page) -> dict[str, object]:
@@ -303,7 +299,7 @@ def _page_row(document_id: str, page: Page) -> dict[str, object]:
         "seconds": page.seconds,
         "text": page.text,
         "layout": encode_layout(page.words, page.blocks),
-        "recognise": int(page.wants_recognition),
+        "recognise": page.wants_recognition,
         "hidden": to_json(page.hidden, tuple[HiddenText, ...]),
         "illustrations": to_json(page.illustrations, tuple[Box, ...]),
         "reader": READER,

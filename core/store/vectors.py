@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from sqlalchemy import delete, select
 
 from pincite.core.domain.ports import Embedder, Vectors
 from pincite.core.store.database import Database
+from pincite.core.store.schema import embeddings, passages
 
 MAX_NUMBER_CHARACTERS = 1.01
 """Vectors have length 1: what is larger, infinite or not a number was not stored by Pincite."""
@@ -40,30 +42,28 @@ class StoredVectors:
 
     def get(self, keys: Sequence[bytes], stamp: IndexStamp) -> dict[bytes, Vectors]:
         """Return those of the embedding keys that are there, and sound."""
-        marks = ",".join("?" * len(keys))
-        rows = self._database.connection.execute(
-            f"SELECT key, vector FROM embeddings WHERE model = ? AND key IN ({marks})", (stamp.model, *keys)
-        )
+        these = embeddings.c.model == stamp.model, embeddings.c.key.in_(keys)
+        rows = self._database.rows(select(embeddings).where(*these))
         found = {row["key"]: read_vector(row["vector"], stamp) for row in rows}
         return {key: vector for key, vector in found.items() if vector is not None}
 
     def put(self, vectors: Mapping[bytes, Vectors], stamp: IndexStamp) -> None:
         """Keep vectors, but not those of passages that were removed while they were made."""
-        rows = [(key, stamp.model, vector.astype("<f4").tobytes()) for key, vector in vectors.items()]
-        with self._database.transaction() as connection:
-            connection.executemany(
-                """INSERT OR REPLACE INTO embeddings (key, model, vector) SELECT ?1, ?2, ?3
-                   WHERE EXISTS (SELECT 1 FROM passages WHERE embedding_key = ?1)""",
-                rows,
-            )
+        there = select(passages.c.embedding_key).where(passages.c.embedding_key.in_(vectors)).distinct()
+        with self._database.transaction():
+            for key in self._database.run(there).scalars().all():
+                vector = vectors[key].astype("<f4").tobytes()
+                self._database.put(embeddings, {"key": key, "model": stamp.model}, {"vector": vector})
 
     def drop_unsound(self, stamp: IndexStamp) -> None:
         """Forget what is no vector of this embedder."""
-        rows = self._database.connection.execute("SELECT key, vector FROM embeddings WHERE model = ?", (stamp.model,))
-        unsound = [(row["key"], stamp.model) for row in rows if read_vector(row["vector"], stamp) is None]
+        of_it = embeddings.c.model == stamp.model
+        rows = self._database.run(select(embeddings.c.key, embeddings.c.vector).where(of_it)).mappings()
+        unsound = [row["key"] for row in rows if read_vector(row["vector"], stamp) is None]
         if unsound:
-            with self._database.transaction() as connection:
-                connection.executemany("DELETE FROM embeddings WHERE key = ? AND model = ?", unsound)
+            with self._database.transaction():
+                for key in unsound:
+                    self._database.run(delete(embeddings).where(embeddings.c.key == key, of_it))
 
 
 def read_vector(stored: bytes | None, stamp: IndexStamp) -> Vectors | None:

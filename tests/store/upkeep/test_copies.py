@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import IntegrityError
 
 from pincite import cli
 from pincite.core.domain.errors import StorageError
@@ -108,7 +109,7 @@ def test_a_removal_that_is_rolled_back_leaves_every_copy(library: Settings) -> N
         pincite.database.connection.execute(
             "CREATE TEMP TRIGGER full BEFORE DELETE ON documents BEGIN SELECT RAISE(ABORT, 'full'); END"
         )
-        with pytest.raises(sqlite3.IntegrityError, match="full"):
+        with pytest.raises(IntegrityError, match="full"):
             pincite.ingest.remove(pincite.library.list()[0].id)
     assert {path: path.read_bytes() for path in copies_in(library.data_dir)} == before
 
