@@ -22,11 +22,11 @@ from pincite.core.domain.settings import Settings
 from pincite.core.models.rerank import BuiltInReranker
 from pincite.core.search.retriever import Retriever
 from pincite.core.services.registry import make_embedder
-from pincite.core.store.database import Database
 from pincite.core.store.indexes import Indexes
 from pincite.core.store.keywords import Fts5Index
 from pincite.core.store.library import Library
 from pincite.core.store.shelf import Shelf
+from pincite.core.store.sqlite import SqliteDatabase
 from pincite.core.store.vectors import StoredVectors
 
 TURN = 0.02
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 def _measure(corpus: Corpus, questions: Sequence[Question], size: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="pincite-growth-") as scratch:
         settings = Settings(data_dir=Path(scratch))
-        database = Database(settings.database_path)
+        database = SqliteDatabase(settings.database_path)
         indexes = Indexes(database, settings, make_embedder)
         library, cache, count = Library(database, settings), StoredVectors(database), 0
         for document, pages, passages, vectors in _copies(corpus, size):

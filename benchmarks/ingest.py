@@ -28,12 +28,12 @@ from pincite.core.domain.settings import Settings
 from pincite.core.ingest.pipeline import Ingest
 from pincite.core.ingest.stages import Stores
 from pincite.core.services.registry import make_embedder
-from pincite.core.store.database import Database
 from pincite.core.store.indexes import Indexes, PendingPassages
 from pincite.core.store.jobs import Jobs
 from pincite.core.store.keywords import Fts5Index
 from pincite.core.store.library import Library
 from pincite.core.store.shelf import Shelf
+from pincite.core.store.sqlite import SqliteDatabase
 
 SAMPLE_SECONDS = 0.1
 _PAGE_MIB = os.sysconf("SC_PAGE_SIZE") / 2**20
@@ -133,7 +133,7 @@ class TimedReader(ProcessReader):
 
 
 class TimedKeywords(Fts5Index):
-    def __init__(self, database: Database, timed: Timed) -> None:
+    def __init__(self, database: SqliteDatabase, timed: Timed) -> None:
         super().__init__(database)
         self._timed = timed
 
@@ -143,7 +143,7 @@ class TimedKeywords(Fts5Index):
 
 
 class TimedIndexes(Indexes):
-    def __init__(self, database: Database, settings: Settings, timed: Timed, embedder: Embedder) -> None:
+    def __init__(self, database: SqliteDatabase, settings: Settings, timed: Timed, embedder: Embedder) -> None:
         super().__init__(database, settings, lambda name, chosen: embedder)
         self._timed = timed
 
@@ -161,7 +161,7 @@ def ingest(files: Sequence[Path], settings: Settings) -> Run:
     timed = Timed()
     embedder = make_embedder(settings.embedding_model, settings)
     embedder.embed(["warm"] * 32)
-    database = Database(settings.database_path)
+    database = SqliteDatabase(settings.database_path)
     library = Library(database, settings)
     indexes = TimedIndexes(database, settings, timed, embedder)
     indexes.active()

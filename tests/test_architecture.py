@@ -179,9 +179,9 @@ for name in sys.argv[1:]:
 import chromadb.api, httpx, ollama, onnxruntime, sqlite3
 from langgraph.pregel import Pregel
 from pincite.core.domain.settings import Settings
-from pincite.core.store.database import Database
+from pincite.core.store.sqlite import SqliteDatabase
 living = (chromadb.api.ClientAPI, httpx.Client, ollama.Client, onnxruntime.InferenceSession, sqlite3.Connection, Pregel,
-          Settings, Database, threading.Thread)
+          Settings, SqliteDatabase, threading.Thread)
 for name in sys.argv[1:]:
     for attribute, value in vars(sys.modules[name]).items():
         if isinstance(value, living):

@@ -435,7 +435,7 @@ def _age(data_dir: Path) -> None:
     new, old = data_dir / "pincite.db", data_dir / "old.db"
     (data_dir / "pincite-data.json").unlink(missing_ok=True)
     with closing(sqlite3.connect(old, isolation_level=None)) as connection:
-        script = resources.files("pincite.core.store.migrations") / "001_initial.sql"
+        script = resources.files("pincite.core.store.formats") / "001_initial.sql"
         connection.executescript(script.read_text(encoding="utf-8"))
         connection.execute("ATTACH ? AS new", (str(new),))
         listed = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'passage_words%'"

@@ -18,7 +18,6 @@ from pincite.core.store.collections import Collections
 from pincite.core.store.condition import Condition
 from pincite.core.store.copies import DailyCopy
 from pincite.core.store.data_dir import check_ours, claim, delete_old_files, quarantined
-from pincite.core.store.database import Database, empty_log
 from pincite.core.store.descriptions import Descriptions
 from pincite.core.store.exact import NoMeaning
 from pincite.core.store.grids import GridStore, basis_of
@@ -34,6 +33,7 @@ from pincite.core.store.reviews import Reviews
 from pincite.core.store.sessions import Sessions
 from pincite.core.store.shelf import Shelf
 from pincite.core.store.soundness import check_whole
+from pincite.core.store.sqlite import SqliteDatabase, empty_log
 from pincite.core.store.tokens import Tokens
 from pincite.core.store.turns import Turns
 from pincite.core.store.watched import Watched
@@ -69,7 +69,7 @@ class Pincite:
         check_whole(settings)
         keep_private(settings.data_dir)
         self._forget = forget_runs
-        self.database = Database(settings.database_path)
+        self.database = SqliteDatabase(settings.database_path)
         self.library = Library(self.database, settings)
         if not self.database.owner_id:  # what an older version left
             self.library.note_unlocked_files()

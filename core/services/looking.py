@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from pincite.core.domain.settings import Settings
 from pincite.core.store.collections import Collections
 from pincite.core.store.data_dir import check_ours
-from pincite.core.store.database import ReadOnlyDatabase
 from pincite.core.store.library import Library
 from pincite.core.store.soundness import check_whole
+from pincite.core.store.sqlite import ReadOnlyDatabase
 
 if TYPE_CHECKING:
     from pincite.core.domain.tables import Table

@@ -5,7 +5,7 @@ index becomes the active one, and after any error. Only the process that works o
 is whole, and everywhere else, search is exact.
 
 Vectors go by the SHA-256 of what was embedded, so what has an id never changes, and comparing two sets of ids shows
-what is missing. ``vector_state.generation`` counts the changes of passages and vectors, by whichever process.
+what is missing. A counter, ``generation``, counts the changes of passages and vectors, by whichever process.
 """
 
 import logging
@@ -22,8 +22,8 @@ from sqlalchemy import exists, func, select
 from pincite.core.domain.errors import StorageError
 from pincite.core.domain.ports import Vectors
 from pincite.core.store.database import Database
-from pincite.core.store.schema import embeddings, passages, vector_state
-from pincite.core.store.vectors import IndexStamp, StoredVectors
+from pincite.core.store.schema import embeddings, passages
+from pincite.core.store.vectors import IndexStamp, StoredVectors, generation
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -67,7 +67,7 @@ class Chroma:
 
     def in_step(self, index_id: int) -> bool:
         """Return whether everything of this index is here."""
-        return self._holds is not None and self._holds == (index_id, self._generation())
+        return self._holds is not None and self._holds == (index_id, generation(self._database))
 
     def closest(self, index_id: int, vector: Vectors, limit: int) -> list[tuple[bytes, float]] | None:
         """Return (embedding key, cosine similarity), best first; None if the copy lags behind the index.
@@ -109,7 +109,7 @@ class Chroma:
     # ------------------------------------------------------------ under the lock
 
     def _take_in(self, index_id: int, stamp: IndexStamp, stopped: Callable[[], bool]) -> bool:
-        generation = self._generation()
+        current = generation(self._database)
         wanted = self._wanted(stamp)
         if not wanted:
             self.forget()
@@ -127,7 +127,7 @@ class Chroma:
                 if vectors:
                     collection.upsert(ids=[key.hex() for key in vectors], embeddings=np.stack(list(vectors.values())))
         if len(missing) <= MAX_CONCURRENT:
-            self._holds = (index_id, generation)
+            self._holds = (index_id, current)
             self.trouble = ""
         return True
 
@@ -147,9 +147,6 @@ class Chroma:
 
     def _named(self, index_id: int) -> str:
         return f"{self._name}-{index_id}"
-
-    def _generation(self) -> int:
-        return self._database.count(select(vector_state.c.generation))
 
     def _wanted(self, stamp: IndexStamp) -> set[str]:
         """Names of the vectors that passages have."""

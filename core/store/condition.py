@@ -23,8 +23,7 @@ class Condition:
         self.quarantine = settings.files_dir / QUARANTINE
 
     def database_is_sound(self) -> bool:
-        result: str = self._database.connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        return result == "ok"
+        return self._database.is_sound()
 
     def embedder_name(self) -> str:
         """Return the active index's, or that of the one that will be made."""
@@ -41,6 +40,6 @@ class Condition:
 
     def damaged_records(self) -> list[str]:
         """Return counts of the newest values that cannot be read, by table and column."""
-        found = damaged_records(self._database.connection, newest=ROWS_TRIED)
+        found = damaged_records(self._database, newest=ROWS_TRIED)
         counted = Counter((each.table, each.column) for each in found)
         return [f"{count:,} of {table} ({column})" for (table, column), count in counted.items()]

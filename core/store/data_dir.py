@@ -13,7 +13,7 @@ import filelock
 from pincite.core.domain.errors import ForeignDirectoryError, NewerDatabaseError, StorageError
 from pincite.core.domain.settings import Settings
 from pincite.core.domain.writing import NOT_OURS, write_whole
-from pincite.core.store.database import Database, ReadOnlyDatabase
+from pincite.core.store.sqlite import ReadOnlyDatabase, SqliteDatabase
 
 STAMP = "pincite-data.json"
 LOCK = "ingest.lock"
@@ -56,7 +56,7 @@ def check_ours(settings: Settings) -> None:
         )
 
 
-def claim(settings: Settings, database: Database) -> None:
+def claim(settings: Settings, database: SqliteDatabase) -> None:
     """Stamp the directory and its database with one id; one of the two may have it already."""
     stamped, owner = stamp_of(settings.data_dir), database.owner_id
     if stamped and stamped == owner:

@@ -1,182 +1,51 @@
-"""The SQLite database: opening it, its numbered migrations, and transactions; not what is in the tables."""
+"""What stores ask of a database, whichever engine holds it; ``sqlite.py`` and ``postgresql.py`` are the engines."""
 
-import hashlib
-import json
-import shutil
-import sqlite3
-import tempfile
-import threading
-import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
-from importlib import resources
-from pathlib import Path
-from typing import Any, Self
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
 
-from sqlalchemy import CursorResult, Engine, Executable, RowMapping, Table, create_engine
-from sqlalchemy.dialects.sqlite import Insert
-from sqlalchemy.pool import NullPool
+from sqlalchemy import Connection, Executable, Result, RowMapping, Table, insert, update
+from sqlalchemy.dialects.postgresql import Insert as PostgresqlInsert
+from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
 
-from pincite.core.domain.errors import (
-    BusyError,
-    DamagedDatabaseError,
-    ForeignDirectoryError,
-    FullDiskError,
-    NewerDatabaseError,
-    StorageError,
-)
-from pincite.core.store.copies import copy_database
+from pincite.core.store.schema import REVIEW_LOG, VECTORS, counters, metadata
 
-BUSY_SECONDS = 30
-_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-_DAMAGES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_UNDECODED = "Could not decode"
-DAMAGE_HINT = (
-    "Nothing was changed. Run `pincite verify` for details, `pincite restore FILE` to restore a backup to a new folder,"
-    " or `pincite repair` to continue from the newest automatic backup."
-)
-_OUR_MISTAKES = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_MISMATCH)
+Insertion = SqliteInsert | PostgresqlInsert
 
 
-class _Cursor(sqlite3.Cursor):
-    """A cursor that translates SQLite's errors into ours: the one place where they are translated.
+class Database(ABC):
+    """The rows of a library. Statements outside a transaction are each a transaction of their own."""
 
-    Rows are read as they are asked for, and a damage is met only then.
-    """
+    @abstractmethod
+    def run(self, statement: Executable, parameters: Sequence[Mapping[str, Any]] | None = None) -> Result[Any]:
+        """Execute a statement, once or for each of the parameters; within a transaction of this thread, as part of it.
 
-    def execute(self, sql: str, parameters: Any = (), /) -> Self:
-        with _storage_errors():
-            return super().execute(sql, parameters)
+        Raises StorageError; a mistake of ours, such as a broken constraint, stays what it is.
+        """
 
-    def executemany(self, sql: str, parameters: Any, /) -> Self:
-        with _storage_errors():
-            return super().executemany(sql, parameters)
+    @abstractmethod
+    def change(self, statement: Executable) -> int:
+        """Execute a statement and return the number of rows that it changed."""
 
-    def __next__(self) -> Any:
-        with _storage_errors():
-            return super().__next__()
-
-    def fetchone(self) -> Any:
-        with _storage_errors():
-            return super().fetchone()
-
-    def fetchmany(self, size: int | None = None) -> list[Any]:
-        with _storage_errors():
-            return super().fetchmany(size or self.arraysize)
-
-    def fetchall(self) -> list[Any]:
-        with _storage_errors():
-            return super().fetchall()
-
-
-class _Connection(sqlite3.Connection):
-    def cursor(self, factory: Any = None) -> Any:
-        return super().cursor(factory or _Cursor)
-
-    def execute(self, sql: str, parameters: Any = (), /) -> _Cursor:
-        cursor: _Cursor = self.cursor().execute(sql, parameters)
-        return cursor
-
-    def executemany(self, sql: str, parameters: Any, /) -> _Cursor:
-        cursor: _Cursor = self.cursor().executemany(sql, parameters)
-        return cursor
-
-
-def _code(error: BaseException) -> int:
-    """SQLite's own; none of its numbers for any other error."""
-    known = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) if isinstance(error, sqlite3.Error) else -1
-    return known & 0xFF
-
-
-@contextmanager
-def _storage_errors() -> Iterator[None]:
-    """A mistake of ours, such as a broken constraint, stays what it is. Raises StorageError."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        code = _code(error)
-        if code in _DAMAGES or str(error).startswith(_UNDECODED):
-            raise DamagedDatabaseError(f"The database is damaged ({error}).", hint=DAMAGE_HINT) from error
-        if code == sqlite3.SQLITE_FULL:
-            raise FullDiskError("The disk is full.", hint="Free some space, then try again.") from error
-        if code in _BUSY:
-            raise BusyError(
-                "Another part of Pincite is writing to the library.", hint="Try again in a moment."
-            ) from error
-        if code in _OUR_MISTAKES:
-            raise
-        raise StorageError(
-            f"The database cannot be used ({error}).",
-            hint="Check that the disk has space and that the data directory can be written to. Run `pincite doctor` "
-            "for details.",
-        ) from error
-
-
-class _ThreadConnection:
-    """One thread's connection: what ``threading.local`` lets go of at the thread's end is closed."""
-
-    def __init__(self, connection: sqlite3.Connection, engine: Engine) -> None:
-        self.connection = connection
-        self.core = engine.connect()
-
-    def __del__(self) -> None:
-        self.connection.close()
-
-
-class Database:
-    """One SQLite file in WAL mode, with one connection per thread, closed when the thread ends.
-
-    Writers of several processes wait for each other up to ``BUSY_SECONDS``.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._local = threading.local()
-        self._engine = create_engine(
-            "sqlite://",
-            creator=lambda: self._local.opened,
-            poolclass=NullPool,
-            pool_reset_on_return=None,
-            isolation_level="AUTOCOMMIT",
-            hide_parameters=True,  # a message names no words of documents
-        )
-        self._connections = weakref.WeakSet[_ThreadConnection]()
-        self._lock = threading.Lock()
-        with self._usable():
-            self._prepare()
+    @abstractmethod
+    def transaction(self) -> AbstractContextManager[object]:
+        """Write several rows or none, while nobody else does; nested use joins the outer transaction."""
 
     @property
-    def connection(self) -> sqlite3.Connection:
-        """This thread's connection, in autocommit mode; rows are ``sqlite3.Row``."""
-        return self._own.connection
+    @abstractmethod
+    def in_transaction(self) -> bool: ...
 
-    @property
-    def _own(self) -> _ThreadConnection:
-        own: _ThreadConnection | None = getattr(self._local, "own", None)
-        if own is None:
-            self._local.opened = connection = self._connect()
-            connection.row_factory = sqlite3.Row
-            self._local.own = own = _ThreadConnection(connection, self._engine)
-            with self._lock:
-                self._connections.add(own)
-        return own
-
-    def _connect(self) -> sqlite3.Connection:
-        connection = _open(self.path)
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA secure_delete = ON")
-        return connection
-
-    def run(self, statement: Executable, parameters: Sequence[Mapping[str, Any]] | None = None) -> CursorResult[Any]:
-        """Execute a statement on this thread's connection, once or for each of the parameters; see ``transaction``."""
-        result: CursorResult[Any] = self._own.core.execute(statement, parameters)
-        return result
-
-    def insert(self, table: Table) -> Insert:
+    @abstractmethod
+    def insert(self, table: Table) -> Insertion:
         """Return an insertion that can say what to do where the row is there already."""
-        return Insert(table)
+
+    @abstractmethod
+    def is_sound(self) -> bool:
+        """Return whether the engine finds nothing wrong with what it stores."""
+
+    @abstractmethod
+    def close(self) -> None: ...
 
     def put(self, table: Table, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
         """Insert a row with this key, or update the one that has it."""
@@ -194,205 +63,27 @@ class Database:
         """Return the one number that a query gives."""
         return int(self.run(query).scalar_one())
 
-    def number(self, query: str, values: Sequence[object] = ()) -> int:
-        """Return the one number that a query gives."""
-        found: int = self.connection.execute(query, tuple(values)).fetchone()[0]
-        return found
-
-    @property
-    def owner_id(self) -> int:
-        """Return the id of the data directory that this database belongs to; 0 if none is set yet."""
-        return self.number("PRAGMA application_id")
-
-    def belong_to(self, owner_id: int) -> None:
-        self.connection.execute(f"PRAGMA application_id = {owner_id:d}")
-
-    @property
-    def in_transaction(self) -> bool:
-        return self.connection.in_transaction
-
-    @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Write several rows or none; nested use joins the outer transaction."""
-        connection = self.connection
-        if connection.in_transaction:
-            yield connection
-            return
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield connection
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:  # SQLite itself rolls back where the disk is full
-                connection.execute("ROLLBACK")
-            raise
-
-    def close(self) -> None:
-        """Close every thread's connection, and leave no deleted text in the write-ahead log."""
-        self._leave_no_log()
-        with self._lock:
-            for own in list(self._connections):
-                own.connection.close()
-        self._local = threading.local()
-
-    def _leave_no_log(self) -> None:
-        with suppress(sqlite3.Error, StorageError):  # a full disk
-            empty_log(self.connection)
-
-    @contextmanager
-    def _usable(self) -> Iterator[None]:
-        """Report what goes wrong while opening with the file's name. Raises StorageError."""
-        path = self.path
-        try:
-            yield
-        except (OSError, sqlite3.Error, StorageError) as error:
-            if isinstance(error, (BusyError, ForeignDirectoryError, NewerDatabaseError, FullDiskError)):
-                raise
-            # A migration that does not fit what is there: the stored number of the migrations made is wrong.
-            if isinstance(error, DamagedDatabaseError) or _code(error) == sqlite3.SQLITE_ERROR:
-                raise DamagedDatabaseError(
-                    f"{path} is damaged ({error.__cause__ or error}).", hint=DAMAGE_HINT
-                ) from error
-            raise StorageError(
-                f"The database {path} cannot be used ({error.__cause__ or error}).",
-                hint="Check that the folder can be written to and has space, or choose another with --data-dir.",
-            ) from error
-
-    def _prepare(self) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        if 0 < (version := self._version()) < len(_migrations()):
-            copy_database(self.connection, self.path.parent, f"before-format-{version + 1}")
-        self._migrate()
-
-    def _migrate(self) -> None:
-        scripts = _migrations()
-        with self.transaction() as connection:
-            version = self._version()
-            for number, script in enumerate(scripts[version:], start=version + 1):
-                for statement in _statements(script):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {number}")
-
-    def _version(self) -> int:
-        """How many migrations it has seen. Raises NewerDatabaseError or ForeignDirectoryError."""
-        version = self.number("PRAGMA user_version")
-        tables = {row[0] for row in self.connection.execute("SELECT name FROM sqlite_master")} if not version else set()
-        if tables and "documents" not in tables:
-            raise ForeignDirectoryError(
-                f"{self.path} was not made by Pincite; nothing was changed.", hint="Choose a folder with --data-dir."
-            )
-        if version > len(_migrations()):
-            raise NewerDatabaseError(
-                f"The database {self.path} was written by a newer Pincite.",
-                hint="Install that version again, or choose another folder with --data-dir.",
-            )
-        return version
+    def next(self, counter: str) -> int:
+        """Add one to a row of ``counters`` and return it."""
+        added = update(counters).where(counters.c.name == counter).values(value=counters.c.value + 1)
+        return self.count(added.returning(counters.c.value))
 
 
-def has_our_tables(connection: sqlite3.Connection) -> bool:
-    """Whether the tables and columns are those that the migrations make; a damaged list of them may lack some."""
-    columns = "SELECT m.name, c.name FROM sqlite_master AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table'"
-    with closing(_open(":memory:")) as fresh:
-        for script in _migrations():
-            fresh.executescript(script)
-        wanted = {tuple(row) for row in fresh.execute(columns)}
-    return wanted <= {tuple(row) for row in connection.execute(columns)}
+def make_tables(connection: Connection) -> None:
+    """Make the tables of a new library, and the rows that they begin with."""
+    metadata.create_all(connection, checkfirst=False)
+    connection.execute(insert(counters), [{"name": name, "value": 0} for name in (VECTORS, REVIEW_LOG)])
 
 
-class ReadOnlyDatabase(Database):
-    """A database to look at: the file and those next to it stay as they are, to the byte.
+def migrate(connection: Connection, revision: str) -> None:
+    """Bring a library from a revision to the newest; the caller's transaction holds all of it."""
+    # Alembic takes a while to import, and most starts find nothing to do.
+    from alembic import command
+    from alembic.config import Config
 
-    Where looking would change something (a log without its index, an older format), or where there is nothing to look
-    at, this looks at a copy of its own.
-    """
-
-    _how = ""
-    _copy: tempfile.TemporaryDirectory[str] | None = None
-
-    def _leave_no_log(self) -> None:
-        """It is not this one's to empty."""
-
-    def close(self) -> None:
-        super().close()
-        if self._copy is not None:
-            self._copy.cleanup()
-
-    def _prepare(self) -> None:
-        self._how = _way_to_look(self.path)
-        if not self._how or not self._can_be_read_so():
-            super().close()
-            self._how = ""
-            self._copy = tempfile.TemporaryDirectory(prefix="pincite-")
-            place = Path(self._copy.name) / self.path.name
-            for file in (self.path, _log_of(self.path)):
-                if file.exists():
-                    shutil.copyfile(file, place.with_name(file.name))
-            self.path = place
-            self._migrate()
-
-    def _can_be_read_so(self) -> bool:
-        """Return whether the database can be read as it is; after a kill only a writer can repair the log's index."""
-        try:
-            return self._version() == len(_migrations())
-        except (ForeignDirectoryError, NewerDatabaseError):
-            raise
-        except StorageError:
-            return False
-
-    def _connect(self) -> sqlite3.Connection:
-        return _open(f"{self.path.resolve().as_uri()}?{self._how}") if self._how else super()._connect()
-
-
-def _way_to_look(path: Path) -> str:
-    """SQLite's own options for looking without a trace; empty where there are none."""
-    if not path.exists() or path.stat().st_size == 0:
-        return ""
-    log = _log_of(path)
-    if not log.exists() or log.stat().st_size == 0:  # who writes keeps a log
-        return "mode=ro&immutable=1"
-    return "mode=ro&readonly_shm=1" if path.with_name(f"{path.name}-shm").exists() else ""
-
-
-def _log_of(path: Path) -> Path:
-    return path.with_name(f"{path.name}-wal")
-
-
-def row_hash(*values: object) -> str:
-    """One hash of a row's values, in hex; the tables' triggers use it by this name."""
-    return hashlib.sha256(json.dumps(values, ensure_ascii=False).encode(errors="replace")).hexdigest()
-
-
-def _open(source: Path | str) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        source,
-        timeout=BUSY_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
-        factory=_Connection,
-        uri=isinstance(source, str),
-    )
-    connection.create_function("row_hash", -1, row_hash, deterministic=True)
-    return connection
-
-
-def _migrations() -> list[str]:
-    folder = resources.files("pincite.core.store.migrations")
-    scripts = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".sql")), key=lambda entry: entry.name)
-    return [script.read_text(encoding="utf-8") for script in scripts]
-
-
-def empty_log(connection: sqlite3.Connection) -> None:
-    """Move the write-ahead log into the database and cut it to nothing, unless another process is reading it."""
-    with suppress(sqlite3.Error, StorageError):
-        connection.execute("PRAGMA busy_timeout = 0")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-
-
-def _statements(script: str) -> Iterator[str]:
-    """Split a script: ``executescript`` would commit the transaction that the migration runs in."""
-    statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""
+    if not connection.in_transaction():
+        connection.begin()  # else Alembic would, and commit
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", "pincite.core.store:migrations")
+    command.stamp(config, revision)
+    command.upgrade(config, "head")

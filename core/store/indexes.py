@@ -22,8 +22,8 @@ from pincite.core.store.database import Database
 from pincite.core.store.exact import MeaningIndex
 from pincite.core.store.library import PASSAGE, stored_passage
 from pincite.core.store.queries import CachedQueries
-from pincite.core.store.schema import documents, embeddings, jobs, passages, vector_indexes, vector_state
-from pincite.core.store.vectors import IndexStamp, StoredVectors
+from pincite.core.store.schema import documents, embeddings, jobs, passages, vector_indexes
+from pincite.core.store.vectors import IndexStamp, StoredVectors, generation, note_change
 
 Role = Literal["active", "building", "previous"]
 TEXTS_AT_ONCE = 64
@@ -279,6 +279,7 @@ class Indexes:
         self._database.run(delete(vector_indexes).where(vector_indexes.c.id == index.id))
         if not any(kept.stamp == index.stamp for kept in self._indexes()):
             self._database.run(delete(embeddings).where(embeddings.c.model == index.stamp.model))
+            note_change(self._database)
 
     def _set_role(self, index: VectorIndex, role: Role) -> None:
         self._database.run(update(vector_indexes).where(vector_indexes.c.id == index.id).values(role=role))
@@ -296,12 +297,12 @@ class Indexes:
 
     def _is_whole(self, index: VectorIndex) -> bool:
         """Return whether no passage lacks a vector; looked for once in each generation."""
-        generation = self._database.count(select(vector_state.c.generation))
-        if self._whole.get(index.id) == generation:
+        current = generation(self._database)
+        if self._whole.get(index.id) == current:
             return True
         if self._database.row(select(passages.c.id).where(_lacks(index.stamp.model)).limit(1)):
             return False
-        self._whole[index.id] = generation
+        self._whole[index.id] = current
         return True
 
     def _open(self, index: VectorIndex) -> tuple[Embedder, MeaningIndex]:

@@ -104,7 +104,7 @@ class Jobs:
     def _change_unfinished(self, document_id: str, **values: object) -> bool:
         """Return whether there was an unfinished job to change."""
         own = update(jobs).where(jobs.c.document_id == document_id, _UNFINISHED)
-        return self._database.run(own.values(**values)).rowcount > 0
+        return self._database.change(own.values(**values)) > 0
 
     def _set_status(self, document_id: str, status: DocumentStatus, message: str) -> None:
         self._database.run(

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 
 from pincite.core.domain.documents import Passage
-from pincite.core.store.database import Database
+from pincite.core.store.sqlite import SqliteDatabase
 from pincite.core.text.terms import STOP_WORDS, UNRAISED, root, stem
 
 CONTEXT_WEIGHT = 0.5
@@ -59,7 +59,7 @@ def index_terms(text: str) -> Iterator[str]:
 class Fts5Index:
     """BM25 over the words of passages that the library already holds."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     def add(self, passages: Sequence[Passage]) -> None:

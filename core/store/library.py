@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from sqlalchemy import ColumnElement, RowMapping, Select, delete, exists, func, select, text, update
+from sqlalchemy import ColumnElement, RowMapping, Select, delete, exists, func, select, update
 
 from pincite.core.domain.answers import Citation
 from pincite.core.domain.codec import decoding, readable
@@ -298,7 +298,7 @@ class Library:
 
     def set_metadata(self, document_id: str, fields: Iterable[MetadataField]) -> None:
         """Put these in place of all that the document has."""
-        rows = [{"document_id": document_id, **asdict(field)} for field in fields]
+        rows = [{"document_id": document_id, "position": at, **asdict(field)} for at, field in enumerate(fields)]
         with self._database.transaction():
             self._database.run(delete(document_metadata).where(document_metadata.c.document_id == document_id))
             if rows:
@@ -323,7 +323,7 @@ class Library:
         grouped: dict[str, list[MetadataField]] = {}
         columns = document_metadata.c
         query = (
-            select(document_metadata).where(columns.value != "").order_by(columns.document_id, text("rowid"))
+            select(document_metadata).where(columns.value != "").order_by(columns.document_id, columns.position)
         )  # as they were found
         for row in self._database.rows(query.where(columns.document_id == document_id) if document_id else query):
             if row["source"] not in list(MetadataSource):

@@ -16,6 +16,7 @@ from pincite.core.store.copies import empty
 from pincite.core.store.database import Database
 from pincite.core.store.schema import notes, pins, removals, reviews, sessions, trace_steps, turns
 from pincite.core.store.sessions import NEW_TITLE, TEXT, title_of
+from pincite.core.store.turns import delete_turns, write_turn
 from pincite.core.text.terms import FUNCTION_WORDS, words
 
 DELETED = "(deleted with an earlier answer)"
@@ -76,7 +77,7 @@ def purge(database: Database, found: Purge) -> None:
         for session_id in found.session_ids:
             database.run(database.insert(removals).values(subject=session_id, kind=TEXT).on_conflict_do_nothing())
         _forget_conversation(database, found)
-        database.run(delete(turns).where(leaving))
+        delete_turns(database, leaving)
         used = (
             exists().where(turns.c.session_id == sessions.c.id)
             | exists().where(pins.c.session_id == sessions.c.id)
@@ -101,7 +102,7 @@ def _forget_conversation(database: Database, found: Purge) -> None:
             body = _read(turn["body"])
             strange = spoken - _words_of(body)
             if (kept := _turn_without(strange, body)) != body:
-                database.run(update(turns).where(turns.c.id == turn["id"]).values(body=_written(kept)))
+                write_turn(database, turn["id"], kept)
             steps_of_turn = trace_steps.c.turn_id == turn["id"]
             for step in database.rows(select(trace_steps).where(steps_of_turn)):
                 record = _read(step["body"])

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 import numpy as np
-from sqlalchemy import delete, select, text
+from sqlalchemy import delete, func, select
 from sqlalchemy.exc import OperationalError
 
 from pincite.core.domain.errors import StorageError
@@ -50,9 +50,9 @@ class CachedQueries:
 
     def _keep(self, made: dict[bytes, Vectors]) -> None:
         """A database that is busy or full keeps none, and nothing is lost."""
-        oldest = text("rowid <= (SELECT max(rowid) FROM query_vectors) - :kept").bindparams(kept=MAX_KEPT)
+        newest = select(func.max(query_vectors.c.number)).scalar_subquery()
         with suppress(OperationalError, StorageError), self._database.transaction():
             for key, vector in made.items():
                 new = {"vector": vector.astype("<f4").tobytes()}
                 self._database.put(query_vectors, {"key": key, "model": self._stamp.model}, new)
-            self._database.run(delete(query_vectors).where(oldest))
+            self._database.run(delete(query_vectors).where(query_vectors.c.number <= newest - MAX_KEPT))

@@ -3,14 +3,17 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from sqlite3 import Connection
 from typing import Any
+
+from sqlalchemy import ColumnElement, Select, literal, select
 
 from pincite.core.domain.answers import AnswerPart, Citation
 from pincite.core.domain.codec import UNDECODABLE, from_json
 from pincite.core.domain.documents import DocumentStatus, OutlineEntry, PageStatus
 from pincite.core.domain.page_layout import decode_layout
 from pincite.core.domain.turns import ReviewDecision, TraceStep
+from pincite.core.store.database import Database
+from pincite.core.store.schema import documents, metadata, sessions, turns
 from pincite.core.store.turns import decode_turn
 
 Decode = Callable[[Any], object]
@@ -50,6 +53,8 @@ _IDENTITIES = {
     "pins": "session_id",
 }
 """The column that identifies what a row belongs to; pages and passages belong to documents."""
+_AGES = {"documents": [documents.c.added_at], "sessions": [sessions.c.created_at], "turns": [turns.c.started_at]}
+"""What the rows of a table are in order of, where that is not their key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +67,16 @@ class Damaged:
     page_index: int = -1
 
 
-def damaged_records(connection: Connection, *, newest: int = -1) -> Iterator[Damaged]:
+def damaged_records(database: Database, *, newest: int | None = None) -> Iterator[Damaged]:
     """Yield the values that cannot be decoded, of every row of every table or of its ``newest`` rows."""
     for (table, column), decode in RECORDS.items():
         subject = _IDENTITIES.get(table, "document_id")
-        page = "-1" if table in _IDENTITIES else "page_index"
-        rows = connection.execute(
-            f"SELECT {subject}, {page}, {column} FROM {table} ORDER BY rowid DESC LIMIT ?", (newest,)
-        )
-        for identity, page_index, value in rows:
+        of = metadata.tables[table]
+        page: ColumnElement[int] = literal(-1) if table in _IDENTITIES else of.c.page_index
+        last = [one.desc() for one in _AGES.get(table, of.primary_key.columns)]
+        query: Select[Any] = select(of.c[subject], page, of.c[column]).order_by(*last).limit(newest)
+        for row in database.run(query):
+            identity, page_index, value = tuple(row)
             if not _decodes(decode, value):
                 yield Damaged(table, column, identity, page_index)
 

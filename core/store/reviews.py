@@ -23,8 +23,9 @@ from pincite.core.domain.turns import (
 )
 from pincite.core.questions.wording import normalised_words
 from pincite.core.store.database import Database
+from pincite.core.store.review_log import noted
 from pincite.core.store.schema import drafts, feedback, reviews, turns
-from pincite.core.store.turns import Turns, review_of, status_of
+from pincite.core.store.turns import Turns, mark_changed, review_of, status_of
 from pincite.core.text.marks import marked_text
 from pincite.core.text.plain import storable
 from pincite.core.text.terms import content_terms
@@ -58,7 +59,7 @@ class Reviews:
         """
         if decision is ReviewDecision.EDITED and not final_answer.strip():
             raise TurnError("An edited answer cannot be empty.", hint="Write the answer, or reject the draft.")
-        with self._database.transaction():
+        with noted(self._database, reviews.c.turn_id == turn_id):
             turn = self._undecided(turn_id, decision)
             parts, citations = self._final(turn, decision, storable(final_answer))
             review = Review(
@@ -89,7 +90,7 @@ class Reviews:
 
     def undo(self, turn_id: str) -> None:
         """Take the last decision back: the turn waits for review again, an edit as a draft. Raises TurnError."""
-        with self._database.transaction():
+        with noted(self._database, reviews.c.turn_id == turn_id):
             turn = self._turns.get(turn_id)
             if turn.status is not TurnStatus.REVIEWED or turn.review is None:
                 raise TurnError("There is no decision on this answer to undo.", hint="It is waiting for review.")
@@ -134,10 +135,12 @@ class Reviews:
 
     def feedback(self, turn_id: str, kind: FeedbackKind | None) -> None:
         """Thumb up or down; None takes it back."""
-        if kind is None:
-            self._database.run(delete(feedback).where(feedback.c.turn_id == turn_id))
-        else:
-            self._database.put(feedback, {"turn_id": turn_id}, {"kind": kind, "given_at": now()})
+        with self._database.transaction():
+            if kind is None:
+                self._database.run(delete(feedback).where(feedback.c.turn_id == turn_id))
+            else:
+                self._database.put(feedback, {"turn_id": turn_id}, {"kind": kind, "given_at": now()})
+            mark_changed(self._database, turn_id)
 
     def mark_stale(self, document_id: str, why: str) -> list[str]:
         """Reviewed turns that cite the document return to the queue; returns their ids."""
@@ -146,8 +149,10 @@ class Reviews:
         with self._database.transaction():
             touched = list(self._database.run(query).scalars())
             for turn_id in touched:
-                counted = update(reviews).where(reviews.c.turn_id == turn_id, reviews.c.stale == "")
-                self._database.run(counted.values(stale=why))
+                with noted(self._database, reviews.c.turn_id == turn_id):
+                    counted = update(reviews).where(reviews.c.turn_id == turn_id, reviews.c.stale == "")
+                    self._database.run(counted.values(stale=why))
+                mark_changed(self._database, turn_id)
                 self._flag(self._turns.get(turn_id), why)
         return touched
 

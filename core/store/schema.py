@@ -1,4 +1,4 @@
-"""The tables, as statements name them. The migrations make them; a test compares both.
+"""The tables. A new library is made from them; the migrations bring an older one to the same, which a test compares.
 
 Moments are texts in ISO 8601 and UTC, so that they sort by time. JSON is text, which ``core/domain/codec.py`` decodes.
 """
@@ -6,6 +6,7 @@ Moments are texts in ISO 8601 and UTC, so that they sort by time. JSON is text, 
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Float,
@@ -18,24 +19,57 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
+    func,
     text,
 )
+from sqlalchemy.ext.compiler import compiles
 
+REVISION = "0023"
+"""The newest migration: what a library that is made from these tables has."""
 metadata = MetaData()
 EMPTY_LIST = "[]"
 
 
+class _Flag(Boolean):
+    """A column of truth values."""
+
+
+class _Real(Float[float]):
+    """A column of numbers of eight bytes."""
+
+
+@compiles(_Flag, "sqlite")
+@compiles(_Real, "sqlite")
+def _strict(of: _Flag | _Real, compiler: Any, **options: Any) -> str:
+    """Return the name that SQLite's strict tables allow."""
+    return "REAL" if isinstance(of, _Real) else "INTEGER"
+
+
+_TEXT = Text().with_variant(Text(collation="C"), "postgresql")  # compared and sorted by code point, as in SQLite
+_NUMBER = BigInteger().with_variant(Integer(), "sqlite")
+
+
+def _table(name: str, *items: Any, **options: Any) -> Table:
+    return Table(name, metadata, *items, sqlite_strict=True, **options)
+
+
 def _words(name: str, *items: ForeignKey, default: str | None = None, **options: Any) -> "Column[str]":
-    return Column(name, Text, *items, nullable=False, server_default=default, **options)
+    return Column(name, _TEXT, *items, nullable=False, server_default=default, **options)
 
 
 def _number(name: str, *items: ForeignKey, default: int | None = None, **options: Any) -> "Column[int]":
     default_text = None if default is None else text(str(default))
-    return Column(name, Integer, *items, nullable=False, server_default=default_text, **options)
+    return Column(name, _NUMBER, *items, nullable=False, server_default=default_text, **options)
 
 
 def _flag(name: str) -> "Column[bool]":
-    return Column(name, Boolean, nullable=False, server_default=text("0"))
+    return Column(name, _Flag, nullable=False, server_default=false())
+
+
+def _covering(name: str, *columns: Any, **options: Any) -> None:
+    """Add an index with texts of any length, which spares SQLite reading rows; PostgreSQL allows no such index."""
+    Index(name, *columns, **options).ddl_if(dialect="sqlite")
 
 
 def _bytes(name: str, **options: Any) -> "Column[bytes]":
@@ -49,9 +83,8 @@ def _of(column: str) -> ForeignKey:
 
 # ---------------------------------------------------------------- documents
 
-documents = Table(
+documents = _table(
     "documents",
-    metadata,
     _words("id", primary_key=True),  # SHA-256 of the bytes, in hexadecimal digits
     _words("name"),
     _number("byte_size"),
@@ -67,42 +100,40 @@ documents = Table(
     _number("vectors_generation", default=0),
     _words("kept_sha256", default=""),  # of the PDF as it is kept, where that is not the id: a password was removed
 )
-document_metadata = Table(
+document_metadata = _table(
     "metadata",
-    metadata,
     _words("document_id", _of("documents.id"), primary_key=True),
     _words("name", primary_key=True),
     _words("value", primary_key=True),
     _words("source"),
+    _number("position", default=0),
 )
-pages = Table(
+pages = _table(
     "pages",
-    metadata,
     _words("document_id", _of("documents.id"), primary_key=True),
     _number("page_index", primary_key=True),
     _words("page_label"),
     _words("status"),
     _words("reason", default=""),
-    Column("seconds", Float, nullable=False, server_default=text("0")),
+    Column("seconds", _Real, nullable=False, server_default=text("0")),
     _words("text", default=""),
     _bytes("layout"),  # zlib of the words and blocks
     _flag("recognise"),  # it waits for OCR
-    Column("hidden", Text),  # JSON of text that a reader does not see; NULL where nobody looked for any
+    Column("hidden", _TEXT),  # JSON of text that a reader does not see; NULL where nobody looked for any
     _number("reader", default=0),  # the version of the reader; -1: it is to be read again
     _words("illustrations", default=""),  # JSON of boxes; empty: none was looked for
 )
-Index("pages_to_recognise", pages.c.document_id, sqlite_where=text("recognise = 1"))
+Index("pages_to_recognise", pages.c.document_id, sqlite_where=text("recognise = 1"), postgresql_where=pages.c.recognise)
 Index("pages_by_reader", pages.c.reader, pages.c.document_id)
-Index(
+_covering(
     "illustrated_pages",
     pages.c.document_id,
     pages.c.page_index,
     pages.c.illustrations,
     sqlite_where=text("length(illustrations) > 2"),
 )
-passages = Table(
+passages = _table(
     "passages",
-    metadata,
     _number("number", primary_key=True, autoincrement=True),  # never used twice, as work in flight names it
     _words("id", unique=True),
     _words("document_id", _of("documents.id")),
@@ -117,9 +148,8 @@ passages = Table(
 )
 Index("passages_of_page", passages.c.document_id, passages.c.page_index, passages.c.start)
 Index("passages_by_embedding", passages.c.embedding_key)
-descriptions = Table(
+descriptions = _table(
     "descriptions",
-    metadata,
     _words("document_id", _of("documents.id"), primary_key=True),
     _number("page_index", primary_key=True),
     _words("box", primary_key=True),
@@ -128,9 +158,8 @@ descriptions = Table(
     _words("unsure", default=EMPTY_LIST),  # figures of the text that the picture does not show
     _words("created_at"),
 )
-jobs = Table(
+jobs = _table(
     "jobs",
-    metadata,
     _number("id", primary_key=True, autoincrement=True),
     _words("document_id", _of("documents.id"), unique=True),
     _words("stage"),
@@ -146,26 +175,23 @@ jobs = Table(
     sqlite_autoincrement=True,
 )
 Index("jobs_by_status", jobs.c.status, jobs.c.id)
-removals = Table(
+removals = _table(
     "removals",
-    metadata,
     _words("subject", primary_key=True),  # what must still leave the indexes and the files
     _words("kind"),
 )
 
 # ---------------------------------------------------------------- vectors
 
-embeddings = Table(
+embeddings = _table(
     "embeddings",
-    metadata,
     _bytes("key"),  # SHA-256 of the text
     _words("model"),  # embedder name and version
     _bytes("vector"),  # float32, little endian
     UniqueConstraint("key", "model"),
 )
-vector_indexes = Table(
+vector_indexes = _table(
     "vector_indexes",
-    metadata,
     _number("id", primary_key=True, autoincrement=True),
     _words("embedder"),
     _words("version"),
@@ -173,32 +199,25 @@ vector_indexes = Table(
     _words("role", unique=True),  # active, building or previous
     sqlite_autoincrement=True,
 )
-vector_state = Table(
-    "vector_state",
-    metadata,
-    _number("generation"),  # goes up with every change of passages or embeddings, in any process
-    _words("seal"),  # digest of Chroma's folder as it was left; empty: not to be trusted
+counters = _table("counters", _words("name", primary_key=True), _number("value"))
+VECTORS = "vectors"  # goes up with every change of passages or embeddings, in any process
+REVIEW_LOG = "review_log"  # the number of its last line
+turn_vectors = _table(
+    "turn_vectors", Column("turn_id", _TEXT, _of("turns.id"), primary_key=True), _words("model"), _bytes("vector")
 )
-turn_vectors = Table(
-    "turn_vectors",
-    metadata,
-    Column("turn_id", Text, _of("turns.id"), primary_key=True),
+query_vectors = _table(
+    "query_vectors",
+    _number("number", primary_key=True, autoincrement=True),
+    _bytes("key"),  # SHA-256 of the wording
     _words("model"),
     _bytes("vector"),
-)
-query_vectors = Table(
-    "query_vectors",
-    metadata,
-    _bytes("key", primary_key=True),  # SHA-256 of the wording
-    _words("model", primary_key=True),
-    _bytes("vector"),
+    UniqueConstraint("key", "model"),
 )
 
 # ---------------------------------------------------------------- conversations
 
-sessions = Table(
+sessions = _table(
     "sessions",
-    metadata,
     _words("id", primary_key=True),
     _words("title"),
     _words("created_at"),
@@ -208,16 +227,15 @@ sessions = Table(
     _words("collection_id", default=""),  # it searches no other documents; empty: all
 )
 Index("sessions_by_use", sessions.c.updated_at)
-turns = Table(
+turns = _table(
     "turns",
-    metadata,
     _words("id", primary_key=True),
     _words("session_id", _of("sessions.id")),
     _number("position"),
     _words("status"),
     _words("question"),
     _words("started_at"),
-    Column("confidence", Float),
+    Column("confidence", _Real),
     _words("body"),  # the Turn as JSON, without trace, review and feedback
     _words("owner", default="local"),
     _words("worker", default=""),  # the process that runs it
@@ -226,11 +244,10 @@ turns = Table(
 )
 Index("turns_by_status", turns.c.status, turns.c.started_at)
 Index("turns_by_start", turns.c.started_at)
-Index("turns_of_session_by_question", turns.c.session_id, turns.c.question)
+_covering("turns_of_session_by_question", turns.c.session_id, turns.c.question)
 Index("turns_by_place", turns.c.session_id, turns.c.place, turns.c.position)
-turn_lines = Table(
+turn_lines = _table(
     "turn_lines",
-    metadata,
     _words("turn_id", _of("turns.id"), primary_key=True),
     _number("version", default=0),  # grows with every change of the turn, its review or its feedback
     _words("document_ids", default=EMPTY_LIST),
@@ -239,18 +256,16 @@ turn_lines = Table(
     _words("reasons", default=EMPTY_LIST),
     _words("answer", default=""),
 )
-Index("turns_by_answer", turn_lines.c.answer)
-trace_steps = Table(
+_covering("turns_by_answer", turn_lines.c.answer)
+trace_steps = _table(
     "trace_steps",
-    metadata,
     _words("turn_id", _of("turns.id"), primary_key=True),
     _number("position", primary_key=True),
     _words("body"),
 )
-reviews = Table(
+reviews = _table(
     "reviews",
-    metadata,
-    Column("id", Integer, primary_key=True),
+    Column("id", _NUMBER, primary_key=True),
     _words("turn_id", _of("turns.id")),
     _words("decision"),
     _words("final_answer"),
@@ -263,10 +278,9 @@ reviews = Table(
     _words("parts", default=EMPTY_LIST),
 )
 Index("reviews_of_turn", reviews.c.turn_id, reviews.c.id)
-Index("reviews_by_answer", reviews.c.final_answer, reviews.c.turn_id)
-review_log = Table(
+_covering("reviews_by_answer", reviews.c.final_answer, reviews.c.turn_id)
+review_log = _table(
     "review_log",
-    metadata,
     _number("id", primary_key=True, autoincrement=True),
     _number("review_id"),
     _words("was"),
@@ -275,18 +289,13 @@ review_log = Table(
     _words("seal", default=""),
     sqlite_autoincrement=True,
 )
-feedback = Table(
-    "feedback", metadata, _words("turn_id", _of("turns.id"), primary_key=True), _words("kind"), _words("given_at")
+feedback = _table("feedback", _words("turn_id", _of("turns.id"), primary_key=True), _words("kind"), _words("given_at"))
+drafts = _table("drafts", _words("turn_id", _of("turns.id"), primary_key=True), _words("text"), _words("updated_at"))
+notes = _table(
+    "notes", _words("session_id", _of("sessions.id"), primary_key=True), _words("text"), _words("updated_at")
 )
-drafts = Table(
-    "drafts", metadata, _words("turn_id", _of("turns.id"), primary_key=True), _words("text"), _words("updated_at")
-)
-notes = Table(
-    "notes", metadata, _words("session_id", _of("sessions.id"), primary_key=True), _words("text"), _words("updated_at")
-)
-pins = Table(
+pins = _table(
     "pins",
-    metadata,
     _number("id", primary_key=True, autoincrement=True),
     _words("session_id", _of("sessions.id")),
     _words("document_id"),  # stays when the document goes: the pin then reads "source removed"
@@ -300,24 +309,22 @@ Index("pins_of_document", pins.c.document_id)
 
 # ---------------------------------------------------------------- collections, grids, other programs
 
-collections = Table(
+collections = _table(
     "collections",
-    metadata,
     _words("id", primary_key=True),
     _words("name", unique=True),
     _words("created_at"),
     _words("instructions", default=""),
 )
-collection_documents = Table(
+Index("collections_by_name", func.lower(collections.c.name), unique=True)
+collection_documents = _table(
     "collection_documents",
-    metadata,
     _words("collection_id", _of("collections.id"), primary_key=True),
     _words("document_id", _of("documents.id"), primary_key=True),
 )
 Index("collections_of_document", collection_documents.c.document_id)
-grids = Table(
+grids = _table(
     "grids",
-    metadata,
     _words("id", primary_key=True),
     _words("name"),
     _words("collection_id", default=""),
@@ -325,24 +332,22 @@ grids = Table(
     _flag("running"),  # its waiting cells are to be asked
     _words("created_at"),
 )
-grid_rows = Table(
+grid_rows = _table(
     "grid_rows",
-    metadata,
     _words("grid_id", _of("grids.id"), primary_key=True),
     _words("document_id", _of("documents.id"), primary_key=True),
     _number("position"),
 )
 Index("grid_rows_of_documents", grid_rows.c.document_id)
-grid_cells = Table(
+grid_cells = _table(
     "grid_cells",
-    metadata,
     _words("grid_id", primary_key=True),
     _words("document_id", primary_key=True),
     _words("column_id", primary_key=True),
     _words("state"),
     _words("value", default=""),
     _words("citations", default=EMPTY_LIST),
-    Column("confidence", Float),
+    Column("confidence", _Real),
     _words("detail", default=""),
     _number("pages_read", default=0),
     _flag("by_person"),
@@ -355,9 +360,8 @@ grid_cells = Table(
         onupdate="CASCADE",
     ),
 )
-tokens = Table(
+tokens = _table(
     "tokens",
-    metadata,
     _words("id", primary_key=True),
     _words("name"),
     _words("digest", unique=True),  # SHA-256 of the token, in hexadecimal digits
@@ -365,9 +369,8 @@ tokens = Table(
     _words("created_at"),
     _words("used_at", default=""),
 )
-watched_folders = Table(
+watched_folders = _table(
     "watched_folders",
-    metadata,
     _words("id", primary_key=True),
     _words("path", unique=True),
     _words("collection_id", default=""),
@@ -377,9 +380,8 @@ watched_folders = Table(
     _words("checked_at", default=""),
     _words("problem", default=""),
 )
-watched_files = Table(
+watched_files = _table(
     "watched_files",
-    metadata,
     _words("folder_id", _of("watched_folders.id"), primary_key=True),
     _words("path", primary_key=True),  # within the folder, with slashes
     _number("size"),

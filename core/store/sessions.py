@@ -15,7 +15,7 @@ from pincite.core.domain.presentation import Standing, Tier, present
 from pincite.core.domain.turns import Session, Turn, TurnStatus, now
 from pincite.core.store.database import Database
 from pincite.core.store.schema import removals, reviews, sessions, turn_lines, turns
-from pincite.core.store.turns import Turns, contains
+from pincite.core.store.turns import Turns, contains, delete_turns
 from pincite.core.text.markdown import escape, verbatim
 from pincite.core.text.marks import markdown_pieces
 from pincite.core.text.plain import shown, storable
@@ -96,10 +96,11 @@ class Sessions:
 
     def delete(self, session_id: str) -> None:
         """Delete the session with its turns, traces and reviews; their text leaves the files with ``scrubbed``."""
-        noted = self._database.insert(removals).values(subject=session_id, kind=TEXT).on_conflict_do_nothing()
+        to_scrub = self._database.insert(removals).values(subject=session_id, kind=TEXT).on_conflict_do_nothing()
         with self._database.transaction():
+            delete_turns(self._database, turns.c.session_id == session_id)
             self._database.run(delete(sessions).where(sessions.c.id == session_id))
-            self._database.run(noted)
+            self._database.run(to_scrub)
 
     def to_scrub(self) -> Scrubs:
         """Return ids of deleted sessions with text that may still be in unused parts of the files."""

@@ -42,6 +42,7 @@ from pincite.core.store.schema import (
     removals,
     sessions,
 )
+from pincite.core.store.vectors import note_change
 
 FILE = "file"
 """Kind of a removal: a document's file."""
@@ -121,6 +122,7 @@ class Shelf:
                 self._put_in_place(document_id, successor)
             indexes = self._database.run(select(pages.c.page_index).where(pages.c.document_id == document_id))
             self._clear(document_id, indexes.scalars().all())
+            note_change(self._database, documents.c.id == document_id)
             self._database.run(delete(documents).where(documents.c.id == document_id))
             self._database.run(noted)
 
@@ -282,6 +284,7 @@ class Shelf:
     def _count_passages(self, document_id: str) -> None:
         counted = select(func.count()).select_from(passages).where(passages.c.document_id == document_id)
         own = update(documents).where(documents.c.id == document_id)
+        note_change(self._database, documents.c.id == document_id)
         self._database.run(own.values(passage_count=counted.scalar_subquery()))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from pincite.core.domain.errors import DamagedDatabaseError, StorageError
 from pincite.core.domain.settings import Settings
 from pincite.core.store.data_dir import STAMP, stamp_of
-from pincite.core.store.database import ReadOnlyDatabase, has_our_tables
+from pincite.core.store.sqlite import ReadOnlyDatabase, has_our_tables
 
 HINT = (
     "Nothing was changed. Run `pincite restore FILE` to restore a backup to a new folder, or `pincite repair` to "

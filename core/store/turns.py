@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, RowMapping, Table, exists, func, insert, literal, or_, select, update
+from sqlalchemy import ColumnElement, RowMapping, Table, delete, exists, func, insert, literal, or_, select, update
 
 from pincite.core.domain.answers import AnswerPart, Citation, PartKind, listed_passages, lists_passages
 from pincite.core.domain.codec import UNDECODABLE, readable, to_json
@@ -30,7 +30,8 @@ from pincite.core.domain.turns import (
 )
 from pincite.core.store.database import Database
 from pincite.core.store.older import parts_of, with_parts
-from pincite.core.store.schema import feedback, reviews, sessions, trace_steps, turn_lines, turns
+from pincite.core.store.review_log import noted
+from pincite.core.store.schema import feedback, query_vectors, reviews, sessions, trace_steps, turn_lines, turns
 from pincite.core.store.workers import is_alive, this_worker
 from pincite.core.text.marks import plain_text
 
@@ -95,8 +96,9 @@ class Turns:
                 copied = replace(turn, id=uuid.uuid4().hex, session_id=session_id, position=position, place=position)
                 self._insert(copied)
                 self.save(copied)
-                for table in (trace_steps, reviews):
-                    self._copy_rows(table, turn.id, copied.id)
+                self._copy_rows(trace_steps, turn.id, copied.id)
+                with noted(self._database, reviews.c.turn_id == copied.id):
+                    self._copy_rows(reviews, turn.id, copied.id)
 
     def _copy_rows(self, table: Table, turn_id: str, copied_id: str) -> None:
         columns = [one for one in table.columns if one.name not in ("id", "turn_id")]
@@ -109,7 +111,7 @@ class Turns:
         interrupted = update(turns).where(turns.c.id == turn.id, turns.c.status == TurnStatus.INTERRUPTED)
         with self._database.transaction():
             self._check_idle(turn.session_id)
-            if not self._database.run(interrupted.values(worker=this_worker())).rowcount:
+            if not self._database.change(interrupted.values(worker=this_worker())):
                 raise TurnError("This answer is no longer interrupted.", hint="Reload the page.")
             self.save(running)
         return running
@@ -121,8 +123,7 @@ class Turns:
 
     def save(self, turn: Turn) -> None:
         """Write everything but the trace, the review and the feedback."""
-        values = {"status": turn.status, "confidence": _known_confidence(turn), "body": _body(turn)}
-        self._database.run(update(turns).where(turns.c.id == turn.id).values(values))
+        write_turn(self._database, turn.id, _body(turn), status=turn.status, confidence=_known_confidence(turn))
 
     def add_step(self, turn_id: str, position: int, step: TraceStep) -> None:
         self._database.run(insert(trace_steps).values(turn_id=turn_id, position=position, body=to_json(step)))
@@ -245,16 +246,19 @@ class Turns:
             for turn in map(self.get, interrupted):
                 if turn.status is TurnStatus.UNREADABLE:
                     self._database.run(update(turns).where(turns.c.id == turn.id).values(status=turn.status))
+                    mark_changed(self._database, turn.id)
                     continue
                 message = "Pincite was closed while it worked on this answer. Continue it, or run the question again."
                 self.save(replace(turn, status=TurnStatus.INTERRUPTED, error=message, finished_at=now()))
         return interrupted
 
     def _insert(self, turn: Turn) -> None:
+        body = _body(turn)
         values = {"id": turn.id, "session_id": turn.session_id, "position": turn.position, "place": turn.place,
                   "status": turn.status, "question": turn.question, "started_at": turn.started_at,
-                  "body": _body(turn), "worker": this_worker()}  # fmt: skip
+                  "body": _written(body), "worker": this_worker()}  # fmt: skip
         self._database.run(insert(turns).values(values))
+        self._database.run(insert(turn_lines).values(turn_id=turn.id, **_line_values(body)))
         self._database.run(update(sessions).where(sessions.c.id == turn.session_id).values(updated_at=now()))
 
     def _whole(self, stored: RowMapping, *, with_trace: bool = True) -> Turn:
@@ -355,14 +359,51 @@ def _known_confidence(turn: Turn) -> float | None:
     return turn.verdict.confidence if turn.verdict and turn.verdict.calibrated else None
 
 
-def _body(turn: Turn) -> str:
-    """Return the turn as JSON; what its attempts have as it has it itself, such as the evidence, is written once."""
-    body = json.loads(to_json(replace(turn, trace=(), path=(), review=None, feedback=None)))
+def write_turn(database: Database, turn_id: str, body: dict[str, Any], **values: object) -> None:
+    """Put this in place of what is stored of a turn, and of what lists show of it."""
+    line = {"version": turn_lines.c.version + 1, **_line_values(body)}
+    with database.transaction():
+        database.run(update(turns).where(turns.c.id == turn_id).values(body=_written(body), **values))
+        database.run(update(turn_lines).where(turn_lines.c.turn_id == turn_id).values(line))
+
+
+def mark_changed(database: Database, turn_id: str) -> None:
+    """Have every process read the turn again: its review or its feedback is another."""
+    line = update(turn_lines).where(turn_lines.c.turn_id == turn_id)
+    database.run(line.values(version=turn_lines.c.version + 1))
+
+
+def delete_turns(database: Database, these: ColumnElement[bool]) -> None:
+    """Delete turns with their traces and reviews, and the vectors of all questions: nothing shows whose is whose."""
+    with noted(database, reviews.c.turn_id.in_(select(turns.c.id).where(these))):
+        database.run(delete(turns).where(these))
+        database.run(delete(query_vectors))
+
+
+def _line_values(body: dict[str, Any]) -> dict[str, str]:
+    """Return what lists show of a turn."""
+    cited = [one for one in body.get("citations", []) if isinstance(one, dict)]
+    lists = {
+        "document_ids": body.get("document_ids", []),
+        "reasons": body.get("reasons", []),
+        "cited_ids": list(dict.fromkeys(one.get("document_id") for one in cited)),
+        "cited_names": list(dict.fromkeys(one.get("document_name") for one in cited)),
+    }
+    return {"answer": str(body.get("answer", ""))} | {name: _written(values) for name, values in lists.items()}
+
+
+def _written(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _body(turn: Turn) -> dict[str, Any]:
+    """Return the turn as JSON; what its attempts have as it has it itself, such as the evidence, is in it once."""
+    body: dict[str, Any] = json.loads(to_json(replace(turn, trace=(), path=(), review=None, feedback=None)))
     for attempt in body["attempts"]:
         for name in SHARED:
             if attempt[name] == body[name]:
                 del attempt[name]
-    return json.dumps(body, ensure_ascii=False)
+    return body
 
 
 def decode_turn(body: str) -> Turn | None:

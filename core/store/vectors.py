@@ -1,17 +1,17 @@
-"""The vectors, kept once: in SQLite, by the SHA-256 of the embedded text and the model; equal texts share one.
+"""The vectors, kept once: by the SHA-256 of the embedded text and the model; equal texts share one.
 
 Every process reads them at any time as they are at that time.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import delete, select
+from sqlalchemy import ColumnElement, delete, select, true, update
 
 from pincite.core.domain.ports import Embedder, Vectors
 from pincite.core.store.database import Database
-from pincite.core.store.schema import embeddings, passages
+from pincite.core.store.schema import VECTORS, counters, documents, embeddings, passages
 
 MAX_NUMBER_CHARACTERS = 1.01
 """Vectors have length 1: what is larger, infinite or not a number was not stored by Pincite."""
@@ -54,6 +54,7 @@ class StoredVectors:
             for key in self._database.run(there).scalars().all():
                 vector = vectors[key].astype("<f4").tobytes()
                 self._database.put(embeddings, {"key": key, "model": stamp.model}, {"vector": vector})
+            note_change(self._database, _with(vectors))
 
     def drop_unsound(self, stamp: IndexStamp) -> None:
         """Forget what is no vector of this embedder."""
@@ -64,6 +65,22 @@ class StoredVectors:
             with self._database.transaction():
                 for key in unsound:
                     self._database.run(delete(embeddings).where(embeddings.c.key == key, of_it))
+                note_change(self._database, _with(unsound))
+
+
+def note_change(database: Database, of: ColumnElement[bool] | None = None) -> None:
+    """Have every process read the vectors of these documents again, or of all; part of what changed them."""
+    changed = update(documents).where(true() if of is None else of)
+    database.run(changed.values(vectors_generation=database.next(VECTORS)))
+
+
+def generation(database: Database) -> int:
+    """Return how often passages or vectors were changed, by whichever process."""
+    return database.count(select(counters.c.value).where(counters.c.name == VECTORS))
+
+
+def _with(keys: Collection[bytes]) -> ColumnElement[bool]:
+    return documents.c.id.in_(select(passages.c.document_id).where(passages.c.embedding_key.in_(keys)))
 
 
 def read_vector(stored: bytes | None, stamp: IndexStamp) -> Vectors | None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pincite.core.domain.documents import Passage
-from pincite.core.store.database import Database
 from pincite.core.store.keywords import Fts5Index
+from pincite.core.store.sqlite import SqliteDatabase
 
 ONE, TWO = "1" * 64, "2" * 64
 Fill = Callable[..., Fts5Index]
@@ -18,7 +18,7 @@ def fill(tmp_path: Path) -> Fill:
     """An index over these texts, one passage each, named ``document:number``."""
 
     def filled(*texts: str, document_id: str = ONE, context: str = "") -> Fts5Index:
-        database = Database(tmp_path / "words.db")
+        database = SqliteDatabase(tmp_path / "words.db")
         with database.transaction() as connection:
             connection.execute(
                 """INSERT OR IGNORE INTO documents (id, name, byte_size, added_at, status)

@@ -14,8 +14,8 @@ import pytest
 from pincite.core.domain.errors import IndexMismatchError
 from pincite.core.domain.ports import Vectors
 from pincite.core.store.chroma import Chroma
-from pincite.core.store.database import Database
 from pincite.core.store.exact import MeaningIndex
+from pincite.core.store.sqlite import SqliteDatabase
 from pincite.core.store.vectors import IndexStamp, StoredVectors
 
 STAMP = IndexStamp("test", "1", 16)
@@ -32,7 +32,7 @@ def unit_vectors(count: int, seed: int = 0) -> Vectors:
 class Shelf:
     """Documents of passages that have vectors, in the tables where ingest puts them."""
 
-    database: Database
+    database: SqliteDatabase
     chroma: Chroma
     index: MeaningIndex
     in_chroma: bool
@@ -71,7 +71,7 @@ class Shelf:
 
 @pytest.fixture(params=["exact", "approximate"])
 def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shelf]:
-    database = Database(tmp_path / "pincite.db")
+    database = SqliteDatabase(tmp_path / "pincite.db")
     chroma = Chroma(database)
     index = MeaningIndex(database, STAMP, lambda vector, limit: chroma.closest(1, vector, limit))
     yield Shelf(database, chroma, index, request.param == "approximate")

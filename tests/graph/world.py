@@ -16,9 +16,9 @@ from pincite.core.graph.build import build_graph, forget_runs, open_checkpointer
 from pincite.core.graph.context import Equipment, Lacking
 from pincite.core.services.turns import TurnRunner
 from pincite.core.store.collections import Collections
-from pincite.core.store.database import Database
 from pincite.core.store.library import Library
 from pincite.core.store.sessions import Sessions
+from pincite.core.store.sqlite import SqliteDatabase
 from pincite.core.store.turns import Turns
 from pincite.core.text.terms import content_terms, words
 
@@ -194,7 +194,7 @@ class World:
         **choices: Any,
     ) -> None:
         self.settings = Settings(data_dir=directory, **choices)
-        self.database = Database(self.settings.database_path)
+        self.database = SqliteDatabase(self.settings.database_path)
         self.turns = Turns(self.database)
         self.checkpointer = open_checkpointer(self.settings.checkpoints_path)
         self.sessions = Sessions(self.database)

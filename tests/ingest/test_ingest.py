@@ -35,10 +35,10 @@ from pincite.core.domain.ports import PdfInfo, Vectors
 from pincite.core.domain.settings import Settings
 from pincite.core.models.minilm import MiniLmEmbedder
 from pincite.core.services.registry import make_embedder
-from pincite.core.store.database import Database
 from pincite.core.store.exact import MeaningIndex
 from pincite.core.store.indexes import Indexes
 from pincite.core.store.sessions import Sessions
+from pincite.core.store.sqlite import SqliteDatabase
 from tests.ingest.pdfium_reader import PdfiumReader
 from tests.ingest.workshop import LONG_SECONDS, describe, make_pdf, open_workshop
 from tests.support.waiting import wait_until
@@ -577,7 +577,7 @@ def test_complete_vectors_do_not_end_a_job_with_unindexed_words(settings: Settin
     with open_workshop(settings) as shop:
         document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", ["The rent is due."]), "a.pdf").document
         shop.finish()
-    with closing(Database(settings.database_path)) as database, database.transaction() as connection:
+    with closing(SqliteDatabase(settings.database_path)) as database, database.transaction() as connection:
         connection.execute("UPDATE jobs SET status = 'running', stage = ?", (JobStage.KEYWORDS,))
         connection.execute("UPDATE documents SET searchable = 0, status = 'reading'")
         connection.execute("DELETE FROM passage_words")

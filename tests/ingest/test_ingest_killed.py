@@ -13,7 +13,7 @@ import pytest
 
 from pincite.core.domain.documents import DocumentStatus
 from pincite.core.domain.settings import Settings
-from pincite.core.store.database import Database
+from pincite.core.store.sqlite import SqliteDatabase
 from tests.ingest.doomed import FILES, RECOGNISED, ingest_until_killed
 from tests.ingest.pdfium_reader import PdfiumReader
 from tests.ingest.workshop import LONG_SECONDS, Workshop, make_pdf, open_workshop
@@ -40,7 +40,7 @@ def _state(shop: Workshop) -> tuple[object, ...]:
 
 
 def _finished_pages(settings: Settings) -> set[str]:
-    database = Database(settings.database_path)
+    database = SqliteDatabase(settings.database_path)
     rows = database.connection.execute("SELECT document_id, page_index FROM pages").fetchall()
     database.close()
     return {f"{row['document_id']} {row['page_index']}" for row in rows}

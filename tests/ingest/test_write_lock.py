@@ -13,10 +13,10 @@ from pincite.core.domain.documents import Block, BlockKind, Page
 from pincite.core.domain.errors import BusyError
 from pincite.core.domain.settings import Settings
 from pincite.core.ingest.stages import MAX_PAGE_LENGTH
-from pincite.core.store import database as database_module
 from pincite.core.store import keywords as keywords_module
 from pincite.core.store import shelf as shelf_module
-from pincite.core.store.database import Database
+from pincite.core.store import sqlite as database_module
+from pincite.core.store.sqlite import SqliteDatabase
 from tests.ingest.pdfium_reader import PdfiumReader
 from tests.ingest.workshop import make_pdf, open_workshop
 
@@ -43,7 +43,7 @@ class OneTextReader(PdfiumReader):
             yield replace(page, text=self._text, words=(), blocks=(block,))
 
 
-def watch(function: Callable[..., Any], database: Database, calls: list[str]) -> Callable[..., Any]:
+def watch(function: Callable[..., Any], database: SqliteDatabase, calls: list[str]) -> Callable[..., Any]:
     def watched(*arguments: Any) -> Any:
         if database.connection.in_transaction:
             calls.append(function.__name__)
@@ -80,7 +80,7 @@ def test_page_that_is_too_long_is_cut_and_its_receipt_reports_it(settings: Setti
 
 def test_writer_that_waits_too_long_gets_a_busy_error(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database_module, "BUSY_SECONDS", 0.1)
-    with closing(Database(settings.database_path)) as database:
+    with closing(SqliteDatabase(settings.database_path)) as database:
         holds, may_end = threading.Event(), threading.Event()
 
         def hold() -> None:
@@ -105,7 +105,7 @@ def test_writer_that_waits_too_long_gets_a_busy_error(settings: Settings, monkey
 
 
 def test_a_commit_that_fails_leaves_no_transaction_open(settings: Settings) -> None:
-    with closing(Database(settings.database_path)) as database:
+    with closing(SqliteDatabase(settings.database_path)) as database:
         with pytest.raises(Exception, match="FOREIGN KEY"), database.transaction() as connection:
             connection.execute("PRAGMA defer_foreign_keys = ON")
             connection.execute(

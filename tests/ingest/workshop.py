@@ -14,12 +14,12 @@ from pincite.core.domain.settings import Settings
 from pincite.core.ingest.pipeline import Ingest
 from pincite.core.ingest.stages import Describe, Stores
 from pincite.core.services.registry import make_embedder
-from pincite.core.store.database import Database
 from pincite.core.store.indexes import Indexes
 from pincite.core.store.jobs import Jobs
 from pincite.core.store.keywords import Fts5Index
 from pincite.core.store.library import Library
 from pincite.core.store.shelf import Shelf
+from pincite.core.store.sqlite import SqliteDatabase
 from tests.ingest.pdfium_reader import PdfiumReader
 
 TABLES = ("documents", "metadata", "pages", "passages", "passage_words", "embeddings", "jobs", "removals")
@@ -47,7 +47,7 @@ def describe(info: PdfInfo, first_pages: Sequence[Page], file_name: str) -> tupl
 @dataclass(frozen=True)
 class Workshop:
     settings: Settings
-    database: Database
+    database: SqliteDatabase
     library: Library
     keywords: Fts5Index
     indexes: Indexes
@@ -77,7 +77,7 @@ def open_workshop(
     embedders: Callable[[str, Settings], Embedder] = make_embedder,
     describe: Describe = describe,
 ) -> Iterator[Workshop]:
-    database = Database(settings.database_path)
+    database = SqliteDatabase(settings.database_path)
     library = Library(database, settings)
     keywords = Fts5Index(database)
     indexes = Indexes(database, settings, embedders)

@@ -12,11 +12,11 @@ from pincite.core.domain.settings import Settings
 from pincite.core.models.rerank import BuiltInReranker
 from pincite.core.search.retriever import Retriever
 from pincite.core.services.registry import make_embedder
-from pincite.core.store.database import Database
 from pincite.core.store.indexes import Indexes
 from pincite.core.store.keywords import Fts5Index
 from pincite.core.store.library import Library
 from pincite.core.store.shelf import Shelf
+from pincite.core.store.sqlite import SqliteDatabase
 
 
 def page(index: int, text: str, *, label: str = "") -> Page:
@@ -52,7 +52,7 @@ def make_retriever(
 ) -> tuple[Search, Library]:
     """Documents by name, each with its pages' texts; a document's id is its name's letters."""
     settings = settings or Settings(data_dir=directory)
-    database = Database(settings.database_path)
+    database = SqliteDatabase(settings.database_path)
     library, keywords, indexes = (
         Library(database, settings),
         Fts5Index(database),

@@ -15,8 +15,8 @@ from pincite.core.models.minilm import MiniLmEmbedder
 from pincite.core.services import bootstrap
 from pincite.core.services.bootstrap import Pincite, open_pincite
 from pincite.core.services.registry import make_embedder
-from pincite.core.store.database import Database
 from pincite.core.store.indexes import Indexes
+from pincite.core.store.sqlite import SqliteDatabase
 from tests.ingest.workshop import LONG_SECONDS, make_pdf
 
 NOBODY_THERE = "http://127.0.0.1:9"
@@ -96,7 +96,7 @@ def test_first_index_is_made_once_whoever_comes_first(settings: Settings) -> Non
     """Many threads, each as a process of its own, on a fresh directory: one looks, one keeps Chroma in step."""
     for attempt in range(10):
         data = settings.data_dir / f"fresh-{attempt}"
-        databases = [Database(data / "pincite.db") for _ in range(4)]
+        databases = [SqliteDatabase(data / "pincite.db") for _ in range(4)]
         made = [Indexes(database, Settings(data_dir=data), make_embedder) for database in databases]
         ready, failures = threading.Barrier(len(made)), list[BaseException]()
 

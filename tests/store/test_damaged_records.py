@@ -17,8 +17,8 @@ from pincite.core.domain.settings import load_settings
 from pincite.core.domain.turns import ReviewDecision, Turn, TurnStatus
 from pincite.core.services.bootstrap import Pincite
 from pincite.core.store.data_dir import STAMP, stamp_of
-from pincite.core.store.database import Database
 from pincite.core.store.records import RECORDS
+from pincite.core.store.sqlite import SqliteDatabase
 from pincite.core.store.turns import UNREADABLE_STEP, UNREADABLE_TURN, Turns
 from pincite.core.text.plain import storable
 from pincite.web.passphrase import Passphrase
@@ -171,7 +171,7 @@ def test_odd_values_in_the_small_files_are_reported_or_ignored(tmp_path: Path, o
 
 @pytest.mark.parametrize("citations", ('["a"]', '"x"', '"{"', "1e999", "[[1]]", '[{"document_id": {"a": []}}]', "null"))
 def test_answer_with_invalid_citations_does_not_prevent_opening(tmp_path: Path, citations: str) -> None:
-    database = Database(tmp_path / "pincite.db")
+    database = SqliteDatabase(tmp_path / "pincite.db")
     connection = database.connection
     connection.execute("INSERT INTO sessions (id, title, created_at, updated_at) VALUES ('s', 't', '', '')")
     connection.execute(

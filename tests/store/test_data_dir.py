@@ -18,7 +18,7 @@ from pincite.core.domain.settings import PACKAGE_ROOT, Settings
 from pincite.core.services.bootstrap import open_pincite
 from pincite.core.services.looking import look_into
 from pincite.core.store.data_dir import STAMP, check_ours, quarantined, stamp_of
-from pincite.core.store.database import Database, ReadOnlyDatabase
+from pincite.core.store.sqlite import ReadOnlyDatabase, SqliteDatabase
 from tests.ingest.workshop import LONG_SECONDS, make_pdf, open_workshop
 
 
@@ -179,8 +179,8 @@ def _write_and_die(path: Path) -> None:
     script = """
 import os, sys
 from pathlib import Path
-from pincite.core.store.database import Database
-database = Database(Path(sys.argv[1]))
+from pincite.core.store.sqlite import SqliteDatabase
+database = SqliteDatabase(Path(sys.argv[1]))
 database.connection.execute("UPDATE documents SET name = 'renamed.pdf'")
 os._exit(9)
 """
@@ -198,7 +198,7 @@ def test_a_log_without_its_index_is_looked_at_in_a_copy(library: Settings) -> No
 
 
 def test_looking_sees_what_a_running_app_writes_and_writes_nothing(settings: Settings) -> None:
-    database = Database(settings.database_path)
+    database = SqliteDatabase(settings.database_path)
     with database.transaction() as connection:
         connection.execute(
             "INSERT INTO documents (id, name, byte_size, added_at, status) VALUES ('a', 'a.pdf', 1, '', 'ready')"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pincite.core.store.database import Database
+from pincite.core.store.sqlite import SqliteDatabase
 
 
 def test_a_connection_is_closed_when_its_thread_ends(tmp_path: Path) -> None:
-    database = Database(tmp_path / "pincite.db")
+    database = SqliteDatabase(tmp_path / "pincite.db")
     opened: list[sqlite3.Connection] = []
     threads = [threading.Thread(target=lambda: opened.append(database.connection)) for _ in range(8)]
     for thread in threads:
@@ -25,7 +25,7 @@ def test_a_connection_is_closed_when_its_thread_ends(tmp_path: Path) -> None:
 
 
 def test_closing_closes_what_other_threads_hold(tmp_path: Path) -> None:
-    database = Database(tmp_path / "pincite.db")
+    database = SqliteDatabase(tmp_path / "pincite.db")
     held, done = threading.Event(), threading.Event()
     opened: list[sqlite3.Connection] = []
 

@@ -24,12 +24,12 @@ from pincite.core.domain.documents import (
 from pincite.core.domain.errors import UnknownDocumentError
 from pincite.core.domain.ports import PdfInfo
 from pincite.core.domain.settings import Settings
-from pincite.core.store.database import Database
 from pincite.core.store.keywords import Fts5Index
 from pincite.core.store.library import Library
 from pincite.core.store.shelf import Shelf
+from pincite.core.store.sqlite import SqliteDatabase
 from pincite.core.text.plain import shown
-from tests.store.older import without_versions
+from tests.store.older import as_format
 
 ONE, TWO = "1" * 64, "2" * 64
 TEXT = "Überschrift\nZins 9 % p. a. 🙂 ab Fälligkeit."
@@ -60,12 +60,12 @@ OUTLINE = (OutlineEntry("Überschrift", 0, 1),)
 
 
 @pytest.fixture
-def database(settings: Settings) -> Database:
-    return Database(settings.database_path)
+def database(settings: Settings) -> SqliteDatabase:
+    return SqliteDatabase(settings.database_path)
 
 
 @pytest.fixture
-def shelf(database: Database, settings: Settings) -> Shelf:
+def shelf(database: SqliteDatabase, settings: Settings) -> Shelf:
     made = Shelf(database, Library(database, settings), Fts5Index(database), settings)
     info = PdfInfo(page_count=4, outline=OUTLINE, fields={}, notes=("An XFA form.",))
     made.add_document(ONE, "Vertrag.pdf", 1000, info)
@@ -74,7 +74,7 @@ def shelf(database: Database, settings: Settings) -> Shelf:
 
 
 @pytest.fixture
-def library(database: Database, settings: Settings) -> Library:
+def library(database: SqliteDatabase, settings: Settings) -> Library:
     return Library(database, settings)
 
 
@@ -161,7 +161,7 @@ def test_metadata_is_replaced_as_a_whole_and_records_its_source(shelf: Shelf, li
 
 
 def test_pages_put_again_replace_the_old_ones_in_every_table(
-    shelf: Shelf, library: Library, database: Database
+    shelf: Shelf, library: Library, database: SqliteDatabase
 ) -> None:
     shelf.put_pages(ONE, [replace(PAGE, status=PageStatus.GARBLED)], [PASSAGE])
     assert shelf.pages_to_recognise(ONE) == [0]
@@ -209,7 +209,7 @@ def test_a_fact_that_was_taken_away_is_kept_as_that(shelf: Shelf, library: Libra
 
 
 def test_words_that_earlier_versions_stored_are_read_as_keys(
-    shelf: Shelf, library: Library, database: Database, settings: Settings
+    shelf: Shelf, library: Library, database: SqliteDatabase, settings: Settings
 ) -> None:
     hidden = (HiddenText("gone", Box(0, 0, 0.1, 0.1), HiddenReason.STRUCK),)
     blank = Page(1, "2", "", (), (), PageStatus.EMPTY, reason=PageReason.BLANK)
@@ -224,10 +224,9 @@ def test_words_that_earlier_versions_stored_are_read_as_keys(
             "UPDATE metadata SET source = 'first pages'",
         ):
             assert connection.execute(statement).rowcount == 1
-        without_versions(connection)
-        connection.execute("PRAGMA user_version = 14")
     database.close()
+    as_format(14, settings.database_path)
 
-    opened = Library(Database(settings.database_path), settings)
+    opened = Library(SqliteDatabase(settings.database_path), settings)
     assert [opened.page(ONE, 0), opened.page(ONE, 1)] == before and opened.get(ONE).metadata == (title,)
     assert opened.coverage(ONE).blank == 1

@@ -1,6 +1,5 @@
 """Lists of turns, sessions and decisions read columns and pages: what a screen costs does not grow with the library."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,11 +11,13 @@ from pincite.core.domain.answers import Citation
 from pincite.core.domain.codec import readable
 from pincite.core.domain.errors import TurnError
 from pincite.core.domain.search import Mode
-from pincite.core.domain.turns import Turn, TurnFilter, TurnStatus
+from pincite.core.domain.turns import FeedbackKind, ReviewDecision, Turn, TurnFilter, TurnStatus
 from pincite.core.store import turns as stored_turns
-from pincite.core.store.database import Database
+from pincite.core.store.reviews import Reviews
 from pincite.core.store.sessions import Sessions
+from pincite.core.store.sqlite import SqliteDatabase
 from pincite.core.store.turns import Turns
+from tests.store.older import as_format
 
 MANY = 200
 
@@ -25,7 +26,7 @@ class Shelf:
     """A database with many turns, and a count of the bodies that were decoded."""
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.database = Database(directory / "pincite.db")
+        self.database = SqliteDatabase(directory / "pincite.db")
         self.turns = Turns(self.database)
         self.sessions = Sessions(self.database)
         self.session = self.sessions.create("Many")
@@ -78,20 +79,18 @@ def test_session_page_decodes_its_turns_once(shelf: Shelf) -> None:
 
 def test_what_changes_is_read_again_and_nothing_else(shelf: Shelf) -> None:
     other = Turns(shelf.database)  # as another process would write
+    reviews = Reviews(shelf.database, other, cite=lambda turn, text: (turn.parts, turn.citations))
     (turn,) = shelf.turns.newest(shelf.session.id, 1)
     shelf.turns.newest(shelf.session.id, 20)
     for change in (
         lambda: other.save(replace(turn, answer="Other words.")),
-        lambda: shelf.database.connection.execute(
-            "INSERT INTO reviews (turn_id, decision, final_answer, reviewer, decided_at) "
-            "VALUES (?, 'approved', 'Fine.', 'Ada', '2026-01-02')",
-            (turn.id,),
-        ),
-        lambda: shelf.database.connection.execute("UPDATE reviews SET stale = 'gone'"),
-        lambda: shelf.database.connection.execute("DELETE FROM reviews"),
-        lambda: shelf.database.connection.execute("INSERT INTO feedback VALUES (?, 'good', '2026')", (turn.id,)),
-        lambda: shelf.database.connection.execute("UPDATE feedback SET kind = 'bad'"),
-        lambda: shelf.database.connection.execute("DELETE FROM feedback"),
+        lambda: reviews.decide(turn.id, ReviewDecision.APPROVED, reviewer="Ada"),
+        lambda: reviews.undo(turn.id),
+        lambda: reviews.feedback(turn.id, FeedbackKind.GOOD),
+        lambda: reviews.feedback(turn.id, FeedbackKind.BAD),
+        lambda: reviews.feedback(turn.id, None),
+        lambda: reviews.decide(turn.id, ReviewDecision.APPROVED, reviewer="Eve"),
+        lambda: reviews.mark_stale(turn.citations[0].document_id, "gone"),
     ):
         change()
         fresh = other.get(turn.id)
@@ -99,7 +98,7 @@ def test_what_changes_is_read_again_and_nothing_else(shelf: Shelf) -> None:
         newest = shelf.turns.newest(shelf.session.id, 20)[-1]
         assert newest == replace(fresh, trace=(), path=())
         assert shelf.decoded <= 3, "the turn, and a review's citations and parts"
-    assert newest.feedback is None and newest.review is None
+    assert newest.feedback is None and newest.review is not None and newest.review.stale == "gone"
 
 
 def test_what_was_rolled_back_is_not_remembered(shelf: Shelf) -> None:
@@ -192,14 +191,9 @@ def test_no_list_scans_a_table_or_sorts_it(shelf: Shelf, read: Any) -> None:
 def test_turns_of_an_older_database_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf = Shelf(tmp_path, monkeypatch)
     shelf.add(3, reasons=("Doubt",))
-    rows = [tuple(row) for row in shelf.database.connection.execute("SELECT * FROM turn_lines")]
-    assert len(rows) == 1 and json.loads(rows[0][2]) == ["id-report 3.pdf"]
-    connection = shelf.database.connection
-    connection.execute("DELETE FROM turn_lines")
-    script = (Path(stored_turns.__file__).parent / "migrations" / "002_lists.sql").read_text()
-    for statement in ("INSERT INTO turn_lines (turn_id) SELECT id FROM turns;", "UPDATE turns SET body = body;"):
-        assert f"\n{statement}\n" in script
-        connection.execute(statement)
-    (line,) = shelf.turns.lines(most=5)
-    assert line.reasons == ("Doubt",) and line.cited_names == ("report 3.pdf",)
     shelf.database.close()
+    as_format(1, tmp_path / "pincite.db")
+    database = SqliteDatabase(tmp_path / "pincite.db")
+    (line,) = Turns(database).lines(TurnFilter(document_id="id-report 3.pdf"), most=5)
+    assert line.reasons == ("Doubt",) and line.cited_names == ("report 3.pdf",)
+    database.close()

@@ -9,7 +9,7 @@ from pincite.core.domain.turns import ReviewDecision, TurnStatus
 from pincite.core.store.turns import SHARED
 from pincite.core.text.marks import plain_text
 from tests.graph.world import ScriptedModel, World
-from tests.store.older import without_versions
+from tests.store.older import as_format
 
 RIGHT = "Overdue amounts bear interest at 1.5 % per month [1]. They bear it from the due date [1]."
 
@@ -73,9 +73,8 @@ def test_turn_with_states_stored_as_words_reads_unchanged(tmp_path: Path) -> Non
             "replace(replace(body, 'partly_supported', 'partly supported'), 'flagged_for_review', 'flagged for review')"
         )
         connection.execute(f"UPDATE turns SET status = 'flagged for review', body = {words}")
-        without_versions(connection)
-        connection.execute("PRAGMA user_version = 14")
     world.close()
+    as_format(14, world.settings.database_path)
 
     world = World(tmp_path)
     old = world.turns.get(turn.id)

@@ -12,8 +12,8 @@ from pincite.core.domain.settings import Settings
 from pincite.core.models.minilm import MiniLmEmbedder
 from pincite.core.services.bootstrap import open_pincite
 from pincite.core.store import queries
-from pincite.core.store.database import Database
 from pincite.core.store.queries import CachedQueries
+from pincite.core.store.sqlite import SqliteDatabase
 from tests.ingest.workshop import make_pdf
 
 
@@ -30,11 +30,11 @@ class Counting(MiniLmEmbedder):
 @pytest.mark.behaviour("Plans", "The vector of a question is computed once, also across restarts.")
 def test_a_wording_is_embedded_once_also_after_a_restart(tmp_path: Path) -> None:
     counting = Counting()
-    with closing(Database(tmp_path / "pincite.db")) as database:
+    with closing(SqliteDatabase(tmp_path / "pincite.db")) as database:
         cached = CachedQueries(counting, database)
         first = cached.embed_queries(["notice period", "rent", "notice period"])
         assert counting.asked == ["notice period", "rent"] and np.array_equal(first[0], first[2])
-    with closing(Database(tmp_path / "pincite.db")) as database:
+    with closing(SqliteDatabase(tmp_path / "pincite.db")) as database:
         cached = CachedQueries(counting, database)
         again = cached.embed_queries(["rent", "notice period", "deposit"])
         assert counting.asked == ["notice period", "rent", "deposit"]
@@ -44,7 +44,7 @@ def test_a_wording_is_embedded_once_also_after_a_restart(tmp_path: Path) -> None
 
 def test_only_the_newest_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queries, "MAX_KEPT", 3)
-    with closing(Database(tmp_path / "pincite.db")) as database:
+    with closing(SqliteDatabase(tmp_path / "pincite.db")) as database:
         cached = CachedQueries(Counting(), database)
         for word in "abcdef":
             cached.embed_queries([word])

@@ -16,9 +16,9 @@ from pincite.core.domain.codec import readable, to_json
 from pincite.core.domain.search import Mode
 from pincite.core.domain.turns import FeedbackKind, ReviewDecision, Turn, TurnFilter, TurnStatus
 from pincite.core.store import turns as stored_turns
-from pincite.core.store.database import Database
 from pincite.core.store.reviews import Reviews
 from pincite.core.store.sessions import Sessions
+from pincite.core.store.sqlite import SqliteDatabase
 from pincite.core.store.turns import Turns
 
 TURNS, REVIEWS, SESSIONS = 20_000, 500, 400
@@ -47,8 +47,8 @@ def _turn(number: int) -> Turn:
 
 
 @pytest.fixture(scope="module")
-def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    with closing(Database(tmp_path_factory.mktemp("grown") / "pincite.db")) as database:
+def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteDatabase]:
+    with closing(SqliteDatabase(tmp_path_factory.mktemp("grown") / "pincite.db")) as database:
         with database.transaction() as connection:
             connection.executemany(
                 "INSERT INTO sessions (id, title, created_at, updated_at) VALUES (?, ?, '2026', ?)",
@@ -56,10 +56,10 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
             )
             body = json.loads(to_json(_turn(0)))
             connection.executemany(
-                "INSERT INTO turns (id, session_id, position, status, question, started_at, body) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO turns (id, session_id, position, place, status, question, started_at, body) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    (turn.id, turn.session_id, turn.position, status, turn.question, turn.started_at,
+                    (turn.id, turn.session_id, turn.position, turn.position, status, turn.question, turn.started_at,
                      json.dumps(body | {"id": turn.id, "session_id": turn.session_id, "position": turn.position,
                                         "status": status, "question": turn.question, "started_at": turn.started_at}))
                     for number in range(TURNS)
@@ -67,6 +67,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
                     for status in [TurnStatus.REVIEWED if number % (TURNS // REVIEWS) == 0 else turn.status]
                 ),
             )  # fmt: skip
+            connection.execute("INSERT INTO turn_lines (turn_id) SELECT id FROM turns")
             connection.execute(
                 "INSERT INTO reviews (turn_id, decision, final_answer, reviewer, decided_at, citations, parts) "
                 "SELECT id, 'approved', 'Words. [1]', 'Ada', '2026-02-01', body -> '$.citations', body -> '$.parts' "
@@ -76,7 +77,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
 
 
 @pytest.fixture
-def count(grown: Database, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], tuple[int, int]]:
+def count(grown: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], tuple[int, int]]:
     """Steps of SQLite's machine and bodies decoded."""
     decoded: list[object] = []
 
@@ -100,7 +101,7 @@ def count(grown: Database, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callabl
 
 
 def test_a_question_costs_no_more_in_a_grown_database(
-    grown: Database, count: Callable[[Callable[[], object]], tuple[int, int]]
+    grown: SqliteDatabase, count: Callable[[Callable[[], object]], tuple[int, int]]
 ) -> None:
     turns, sessions = Turns(grown), Sessions(grown)
     reviews = Reviews(grown, turns, cite=lambda turn, text: ((), ()))
@@ -122,7 +123,7 @@ def test_a_question_costs_no_more_in_a_grown_database(
 
 
 def test_a_decision_costs_no_more_in_a_grown_database(
-    grown: Database, count: Callable[[Callable[[], object]], tuple[int, int]]
+    grown: SqliteDatabase, count: Callable[[Callable[[], object]], tuple[int, int]]
 ) -> None:
     turns = Turns(grown)
     reviews = Reviews(grown, turns, cite=lambda turn, text: ((AnswerPart(text),), ()))
@@ -157,7 +158,7 @@ def test_a_decision_costs_no_more_in_a_grown_database(
     ],
 )
 def test_a_screen_costs_no_more_in_a_grown_database(
-    grown: Database, count: Callable[[Callable[[], object]], tuple[int, int]], draw: Callable[..., object]
+    grown: SqliteDatabase, count: Callable[[Callable[[], object]], tuple[int, int]], draw: Callable[..., object]
 ) -> None:
     turns = Turns(grown)
     reviews = Reviews(grown, turns, cite=lambda turn, text: ((), ()))

@@ -19,13 +19,13 @@ from pincite.core.questions.lexicon import users_lexicon
 from pincite.core.services.reviews import Verdicts
 from pincite.core.services.settings import SettingsInForce
 from pincite.core.services.turns import TurnRunner
-from pincite.core.store import database
+from pincite.core.store import sqlite
 from pincite.core.store.collections import Collections
-from pincite.core.store.database import Database
 from pincite.core.store.indexes import Indexes
 from pincite.core.store.library import Library
 from pincite.core.store.reviews import Reviews
 from pincite.core.store.sessions import Sessions
+from pincite.core.store.sqlite import SqliteDatabase
 from pincite.core.store.turns import Turns
 
 REVIEWS = 500
@@ -84,7 +84,7 @@ class World:
 
     def __init__(self, directory: Path) -> None:
         settings = Settings(data_dir=directory)
-        self.database = Database(settings.database_path)
+        self.database = SqliteDatabase(settings.database_path)
         self.turns, self.sessions = Turns(self.database), Sessions(self.database)
         library, shelf = Library(self.database, settings), Shelf()
         in_force = SettingsInForce(settings, Indexes(self.database, settings), changed=lambda: None)
@@ -146,7 +146,7 @@ class Counter:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.statements: list[str] = []
         self.ticks = 0
-        opened = database._open
+        opened = sqlite._open
 
         def counted(source: Path | str) -> sqlite3.Connection:
             connection = opened(source)
@@ -154,7 +154,7 @@ class Counter:
             connection.set_progress_handler(self._tick, INSTRUCTIONS_A_TICK)
             return connection
 
-        monkeypatch.setattr(database, "_open", counted)
+        monkeypatch.setattr(sqlite, "_open", counted)
 
     def _tick(self) -> int:
         self.ticks += 1

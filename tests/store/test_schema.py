@@ -1,21 +1,37 @@
-"""The tables that statements name are those that the migrations make."""
+"""A library of each older format is brought to the tables that a new one is made of, and keeps what is in it."""
 
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic.config import Config
+from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, Inspector, Table, create_engine, inspect
 
-from pincite.core.store.database import Database
-from pincite.core.store.schema import metadata
+from pincite.core.domain.errors import NewerDatabaseError
+from pincite.core.domain.search import Mode
+from pincite.core.domain.turns import ReviewDecision, Turn, TurnStatus
+from pincite.core.store.review_log import troubles
+from pincite.core.store.reviews import Reviews
+from pincite.core.store.schema import REVISION, metadata
+from pincite.core.store.sessions import Sessions
+from pincite.core.store.sqlite import LAST_FORMAT, SqliteDatabase
+from pincite.core.store.turns import Turns
+from tests.store.older import as_format
 
-OF_SQLITE = ("passage_words", "sqlite_")
+OF_SQLITE = ("passage_words", "sqlite_", "alembic_version")
 """Beginnings of the names of tables that no statement names."""
 
 
-@pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+@pytest.fixture(scope="module", params=[None, 1, 22], ids=["new", "format 1", "format 22"])
+def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Engine:
     path = tmp_path_factory.mktemp("library") / "pincite.db"
-    Database(path).close()
+    SqliteDatabase(path).close()
+    if request.param:
+        as_format(request.param, path)
+        SqliteDatabase(path).close()
     return create_engine(f"sqlite:///{path}")
 
 
@@ -61,3 +77,41 @@ def _constraints(described: Any) -> list[tuple[str, ...]]:
     many = described if isinstance(described, list) else [described]
     kept = ("constrained_columns", "column_names")
     return sorted(tuple(str(one.get(key)) for key in kept) for one in many if any(one.get(key) for key in kept))
+
+
+def test_the_newest_revision_is_that_of_a_new_library() -> None:
+    config = Config()
+    config.set_main_option("script_location", "pincite.core.store:migrations")
+    assert ScriptDirectory.from_config(config).get_heads() == [REVISION]
+
+
+@pytest.mark.parametrize("number", range(1, LAST_FORMAT + 1))
+def test_a_library_of_each_format_keeps_its_rows(tmp_path: Path, number: int) -> None:
+    path = tmp_path / "pincite.db"
+    with closing(SqliteDatabase(path)) as database:
+        session = Sessions(database).create("The lease")
+        turn = Turns(database).create(_turn(session.id))
+        Turns(database).save(replace(turn, status=TurnStatus.ANSWERED, answer="Three months."))
+    as_format(number, path)
+    with closing(SqliteDatabase(path)) as database:
+        assert [one.title for one in Sessions(database).list("three months")] == ["The lease"]
+        Reviews(database, Turns(database), cite=lambda turn, text: (turn.parts, turn.citations)).decide(
+            turn.id, ReviewDecision.APPROVED
+        )
+        assert list(troubles(database)) == []
+
+
+def _turn(session_id: str) -> Turn:
+    status = TurnStatus.RUNNING
+    return Turn("t1", session_id, 0, "How long is the notice?", Mode.AUTO, (), "quoting", status, "2026-01-01T00:00")
+
+
+@pytest.mark.parametrize("later", ["PRAGMA user_version = 24", "UPDATE alembic_version SET version_num = '9999'"])
+def test_a_library_of_a_newer_version_is_left_alone(tmp_path: Path, later: str) -> None:
+    path = tmp_path / "pincite.db"
+    with closing(SqliteDatabase(path)) as database:
+        database.connection.execute(later)
+    before = path.read_bytes()
+    with pytest.raises(NewerDatabaseError):
+        SqliteDatabase(path)
+    assert path.read_bytes() == before

@@ -6,12 +6,12 @@ import pytest
 
 from pincite.core.domain.errors import SettingsError
 from pincite.core.domain.tokens import MAX_TOKEN_NAME_LENGTH, PREFIX, Permission, looks_like_token
-from pincite.core.store.database import Database
+from pincite.core.store.sqlite import SqliteDatabase
 from pincite.core.store.tokens import Tokens
 
 
 def test_a_token_admits_until_it_is_revoked_and_its_secret_is_not_stored(tmp_path: Path) -> None:
-    database = Database(tmp_path / "pincite.db")
+    database = SqliteDatabase(tmp_path / "pincite.db")
     tokens = Tokens(database)
     token, secret = tokens.create("  Open\nWebUI ", [Permission.READ, Permission.ASK])
     other, _ = tokens.create("x" * 1_000, [Permission.ADD])
@@ -33,7 +33,7 @@ def test_a_token_admits_until_it_is_revoked_and_its_secret_is_not_stored(tmp_pat
 
 @pytest.mark.parametrize(("name", "permissions"), [("", [Permission.READ]), (" \n", [Permission.READ]), ("a", [])])
 def test_a_token_needs_a_name_and_a_permission(tmp_path: Path, name: str, permissions: list[Permission]) -> None:
-    database = Database(tmp_path / "pincite.db")
+    database = SqliteDatabase(tmp_path / "pincite.db")
     with pytest.raises(SettingsError, match="needs a name and at least one permission"):
         Tokens(database).create(name, permissions)
     database.close()

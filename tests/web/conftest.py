@@ -8,7 +8,7 @@ import pytest
 
 from pincite.core.domain.settings import Settings
 from pincite.core.domain.tokens import Permission
-from pincite.core.store.database import Database
+from pincite.core.store.sqlite import SqliteDatabase
 from pincite.core.store.tokens import Tokens
 from tests.serving import RunningApp, free_port, running_app, without_network
 from tests.support.waiting import wait_until
@@ -40,10 +40,10 @@ def inside(app: RunningApp) -> Attacker:
     return let_in(app)
 
 
-def opened_tokens(folder: Path) -> "closing[Database]":
+def opened_tokens(folder: Path) -> "closing[SqliteDatabase]":
     path = Settings(data_dir=folder / "data").database_path
     wait_until(path.exists, SECONDS)
-    return closing(Database(path))
+    return closing(SqliteDatabase(path))
 
 
 @pytest.fixture(scope="module")

@@ -24,8 +24,8 @@ from pincite.core.domain.errors import FullDiskError, StorageError
 from pincite.core.domain.settings import Settings
 from pincite.core.store.copies import copy_whole
 from pincite.core.store.data_dir import LOCK, STAMP, alone, check_ours
-from pincite.core.store.database import ReadOnlyDatabase
 from pincite.core.store.soundness import check_whole
+from pincite.core.store.sqlite import ReadOnlyDatabase
 
 MANIFEST = "pincite-backup.json"
 FORMAT = 1

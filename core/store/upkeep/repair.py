@@ -12,12 +12,12 @@ from pincite.core.domain.errors import DamagedDatabaseError, DocumentError, Stor
 from pincite.core.domain.settings import Settings
 from pincite.core.store.copies import copies_in
 from pincite.core.store.data_dir import alone, check_ours
-from pincite.core.store.database import Database, ReadOnlyDatabase, has_our_tables
 from pincite.core.store.keywords import Fts5Index
 from pincite.core.store.library import Library, stored_passage
 from pincite.core.store.private import keep_private
 from pincite.core.store.records import damaged_records
 from pincite.core.store.soundness import misplaced, trouble_of
+from pincite.core.store.sqlite import ReadOnlyDatabase, SqliteDatabase, has_our_tables
 from pincite.core.store.upkeep.defects import DefectKind
 from pincite.core.store.upkeep.verify import PASSAGES, changed_pages, verify, words_are_sound
 
@@ -76,7 +76,7 @@ class Repair:
         for old in _with_log(path):
             self._set_aside(old)
         self._mended.rename(path)
-        with closing(Database(path)) as database:
+        with closing(SqliteDatabase(path)) as database:
             tables = ("documents", "sessions", "turns", "reviews")
             contents = ", ".join(f"{database.number(f'SELECT count(*) FROM {table}')} {table}" for table in tables)
             with database.transaction() as connection:
@@ -86,11 +86,11 @@ class Repair:
 
     def _mend_rows(self) -> Iterator[str]:
         """Mend what is wrong inside a sound database."""
-        with closing(Database(self._settings.database_path)) as database:
+        with closing(SqliteDatabase(self._settings.database_path)) as database:
             connection = database.connection
             if orphans := drop_orphans(connection):
                 yield f"Deleted rows that belonged to nothing: {orphans}."
-            damaged = list(damaged_records(connection))
+            damaged = list(damaged_records(database))
             connection.executemany(
                 "UPDATE documents SET status = 'queued', notes = '[]', outline = '[]' WHERE id = ?",
                 {(each.subject,) for each in damaged if each.table == "documents"},
@@ -180,7 +180,7 @@ def _with_log(path: Path) -> list[Path]:
     return [file for suffix in ("", "-wal", "-shm") if (file := Path(f"{path}{suffix}")).exists()]
 
 
-def _index_words(database: Database) -> int:
+def _index_words(database: SqliteDatabase) -> int:
     """Rebuild the keyword index and return the number of passages; if killed, the old one stays whole."""
     keywords, count = Fts5Index(database), 0
     with database.transaction() as connection:

@@ -5,19 +5,21 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from sqlalchemy.exc import DBAPIError
+
 from pincite.core.domain.documents import Document, DocumentStatus, embedding_key
 from pincite.core.domain.errors import BusyError, NewerDatabaseError, PinciteError, SettingsError, StorageError
 from pincite.core.domain.settings import Settings, load_settings
+from pincite.core.store import review_log
 from pincite.core.store.data_dir import quarantined, strays
-from pincite.core.store.database import Database, ReadOnlyDatabase
 from pincite.core.store.indexes import check_vectors
 from pincite.core.store.library import Library, stored_passage
 from pincite.core.store.records import damaged_records
 from pincite.core.store.soundness import Trouble, misplaced, trouble_of
-from pincite.core.store.upkeep import decisions
+from pincite.core.store.sqlite import ReadOnlyDatabase, SqliteDatabase
 from pincite.core.store.upkeep.defects import Defect, DefectKind
 
-UNREADABLE = (sqlite3.DatabaseError, StorageError)
+UNREADABLE = (sqlite3.DatabaseError, DBAPIError, StorageError)
 """What a damaged database raises while it is read."""
 PASSAGES = """SELECT passages.*, coalesce(pages.page_label, '') AS page_label, coalesce(pages.text, '') AS page_text
   FROM passages LEFT JOIN pages USING (document_id, page_index)"""
@@ -85,14 +87,14 @@ def _damaged(path: Path, why: str) -> Defect:
     return Defect(DefectKind.DATABASE_DAMAGED, f"{what} {hint}", repairable=True, subject=path.name)
 
 
-def _sound(settings: Settings, database: Database) -> Iterator[Defect]:
+def _sound(settings: Settings, database: SqliteDatabase) -> Iterator[Defect]:
     path = settings.database_path
     found = [row[0] for row in database.connection.execute("PRAGMA integrity_check(5)")]
     if found != ["ok"]:
         yield _damaged(path, "; ".join(found))
 
 
-def _orphaned_rows(settings: Settings, database: Database) -> Iterator[Defect]:
+def _orphaned_rows(settings: Settings, database: SqliteDatabase) -> Iterator[Defect]:
     tables: dict[str, int] = {}
     for row in database.connection.execute("PRAGMA foreign_key_check"):
         tables[row[0]] = tables.get(row[0], 0) + 1
@@ -100,7 +102,7 @@ def _orphaned_rows(settings: Settings, database: Database) -> Iterator[Defect]:
         yield Defect(DefectKind.ROWS_ORPHANED, f"Rows of {table} that belong to nothing: {count}.", True, table)
 
 
-def _documents(settings: Settings, database: Database) -> Iterator[Defect]:
+def _documents(settings: Settings, database: SqliteDatabase) -> Iterator[Defect]:
     library = Library(database, settings)
     documents = library.list()
     for document in documents:
@@ -129,7 +131,7 @@ def _file(library: Library, document: Document) -> Iterator[Defect]:
         yield Defect(DefectKind.FILE_CHANGED, sentence, False, document.id)
 
 
-def _figures(database: Database, document: Document) -> Iterator[Defect]:
+def _figures(database: SqliteDatabase, document: Document) -> Iterator[Defect]:
     """Yield defects in the numbers of pages and passages; pages are missing only if the document's status is ready."""
     lacking = document.page_count - database.number("SELECT count(*) FROM pages WHERE document_id = ?", [document.id])
     if lacking > 0 and document.status is DocumentStatus.READY:
@@ -147,10 +149,10 @@ def changed_pages(connection: sqlite3.Connection, document_id: str) -> list[int]
     return sorted({row["page_index"] for row in rows if embedding_key(stored_passage(row)) != row["embedding_key"]})
 
 
-def _values(settings: Settings, database: Database) -> Iterator[Defect]:
+def _values(settings: Settings, database: SqliteDatabase) -> Iterator[Defect]:
     """What cannot be decoded: of documents it can be read again, of people's work a backup may have it."""
     connection = database.connection
-    found = dict.fromkeys((each.table, each.subject, each.page_index) for each in damaged_records(connection))
+    found = dict.fromkeys((each.table, each.subject, each.page_index) for each in damaged_records(database))
     for table, subject, page_index in found:
         row = connection.execute(_NAME_OF, (subject,)).fetchone()
         name = row[0][:60] if row else subject
@@ -164,18 +166,18 @@ def _values(settings: Settings, database: Database) -> Iterator[Defect]:
             yield Defect(DefectKind.PAGE_UNREADABLE, sentence, True, subject)
 
 
-def _decisions(settings: Settings, database: Database) -> Iterator[Defect]:
-    for turn_id, sentence in decisions.troubles(database.connection):
+def _decisions(settings: Settings, database: SqliteDatabase) -> Iterator[Defect]:
+    for turn_id, sentence in review_log.troubles(database):
         yield Defect(DefectKind.DECISION_CHANGED, sentence, False, turn_id)
 
 
-def _words(settings: Settings, database: Database) -> Iterator[Defect]:
+def _words(settings: Settings, database: SqliteDatabase) -> Iterator[Defect]:
     if not words_are_sound(database.connection):
         sentence = "The keyword index is damaged, or does not hold the same passages as the library."
         yield Defect(DefectKind.WORDS_WRONG, sentence, True)
 
 
-def _vectors(settings: Settings, database: Database) -> Iterator[Defect]:
+def _vectors(settings: Settings, database: SqliteDatabase) -> Iterator[Defect]:
     for sentence in check_vectors(database):
         yield Defect(DefectKind.VECTORS_WRONG, sentence, True, settings.database_path.name)
 

@@ -18,6 +18,7 @@ from pincite.core.services.bootstrap import Pincite, open_pincite
 from pincite.core.store import copies
 from pincite.core.store.copies import DAY_SECONDS, FOLDER, KEPT, copies_in
 from pincite.core.store.purge import scrub
+from tests.store.older import as_format
 from tests.store.upkeep.conftest import QUESTION
 
 
@@ -134,7 +135,7 @@ def test_without_space_for_a_new_copy_the_old_ones_stay_until_there_is(
 
 
 def test_scrubbing_and_removing_do_not_wait_for_each_other(library: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pincite.core.store.database.BUSY_SECONDS", 2)  # what a deadlock costs
+    monkeypatch.setattr("pincite.core.store.sqlite.BUSY_SECONDS", 2)  # what a deadlock costs
     pincite, both, results = open_pincite(library), threading.Barrier(2), list[bool]()
     real = scrub
 
@@ -200,15 +201,8 @@ def test_without_a_copy_the_pdfs_are_read_again(library: Settings, capsys: pytes
         assert len(pincite.library.list()) == 2 and pincite.turns.recent(5) == []
 
 
-def test_a_format_changes_only_behind_a_copy(library: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pincite.core.store.database._migrations", _with_one_more())
+def test_a_format_changes_only_behind_a_copy(library: Settings) -> None:
+    as_format(22, library.database_path)
     _open_and_close(library.but(automatic_backups=False))
     (copy,) = copies_in(library.data_dir)
-    assert copy.name.startswith("before-format-")
-
-
-def _with_one_more() -> Callable[[], list[str]]:
-    from pincite.core.store import database
-
-    scripts = [*database._migrations(), "CREATE TABLE later (id TEXT) STRICT;"]
-    return lambda: scripts
+    assert copy.name == "before-format-23.db"

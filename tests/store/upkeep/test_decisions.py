@@ -47,16 +47,8 @@ def _found(settings: Settings) -> list[str]:
 
 
 def _from_outside(settings: Settings, *statements: str) -> None:
-    """As somebody would who knows the tables, and takes away what hinders."""
     with closing(sqlite3.connect(settings.database_path)) as connection, connection:
-        hindering = connection.execute(
-            "SELECT name FROM sqlite_master WHERE name LIKE 'review_log_%' AND type = 'trigger'"
-        )
-        made = [row[0] for row in connection.execute(
-            "SELECT sql FROM sqlite_master WHERE name LIKE 'review_log_%' AND type = 'trigger'")]  # fmt: skip
-        for (name,) in hindering.fetchall():
-            connection.execute(f"DROP TRIGGER {name}")
-        for statement in (*statements, *made):
+        for statement in statements:
             connection.execute(statement)
 
 
@@ -93,12 +85,6 @@ def test_a_change_from_outside_is_not_forgotten_when_pincite_goes_on(decided: Se
         turn = next(turn for turn in pincite.turns.of_session(pincite.sessions.list()[0].id) if turn.review)
         pincite.reviews.undo(turn.id)
     assert any("was changed from outside" in sentence for sentence in _found(decided))
-
-
-def test_who_writes_decisions_without_pincite_is_hindered(decided: Settings) -> None:
-    hindered = pytest.raises(sqlite3.OperationalError, match="row_hash")
-    with closing(sqlite3.connect(decided.database_path)) as connection, hindered:
-        connection.execute("UPDATE reviews SET note = 'forged'")
 
 
 def test_repair_keeps_the_log(decided: Settings, tmp_path: Path) -> None:
