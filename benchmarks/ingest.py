@@ -28,9 +28,9 @@ from pincite.core.domain.settings import Settings
 from pincite.core.ingest.pipeline import Ingest
 from pincite.core.ingest.stages import Stores
 from pincite.core.services.registry import make_embedder
+from pincite.core.store.fts5 import Fts5Index
 from pincite.core.store.indexes import Indexes, PendingPassages
 from pincite.core.store.jobs import Jobs
-from pincite.core.store.keywords import Fts5Index
 from pincite.core.store.library import Library
 from pincite.core.store.shelf import Shelf
 from pincite.core.store.sqlite import SqliteDatabase
@@ -167,7 +167,12 @@ def ingest(files: Sequence[Path], settings: Settings) -> Run:
     indexes.active()
     reader = TimedReader(settings, timed)
     shelf = Shelf(database, library, TimedKeywords(database, timed), settings)
-    worker = Ingest(Stores(library, shelf, Jobs(database, shelf, indexes), indexes), reader, describe, settings)
+    worker = Ingest(
+        Stores(library, shelf, Jobs(database, shelf, indexes), indexes, database.lock("ingest")),
+        reader,
+        describe,
+        settings,
+    )
     refused: dict[str, str] = {}
     with _peak_memory() as peak_mib:
         started = time.perf_counter()

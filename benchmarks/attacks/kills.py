@@ -36,6 +36,7 @@ from pincite.core.domain.turns import ReviewDecision, TurnStatus
 from pincite.core.services import bootstrap as runtime
 from pincite.core.services import ingest as intake
 from pincite.core.services.bootstrap import Pincite, open_pincite
+from pincite.core.store.sqlite import SqliteDatabase
 from pincite.core.text.marks import plain_text
 
 SEED = 11
@@ -272,6 +273,7 @@ def _settle(app: Pincite) -> bool:
 
 
 def _removals(app: Pincite) -> int:
+    assert isinstance(app.database, SqliteDatabase)
     found: int = app.database.connection.execute("SELECT count(*) FROM removals").fetchone()[0]
     return found
 
@@ -349,6 +351,7 @@ COUNTS = {
 
 
 def _faults_of_rows(app: Pincite) -> Iterator[str]:
+    assert isinstance(app.database, SqliteDatabase)
     connection = app.database.connection
     for what, query in COUNTS.items():
         if found := connection.execute(query).fetchone()[0]:

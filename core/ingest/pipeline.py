@@ -1,7 +1,7 @@
 """Ingest: PDFs come in, are read, indexed, embedded and recognised in the background, and go out again without a trace.
 
-One thread for each kind of step works off the queue of jobs; a lock in the data directory lets only one process do
-so, while others add to the queue and wait.
+One thread for each kind of step works off the queue of jobs; a lock lets only one process do so, while others add to
+the queue and wait.
 """
 
 import logging
@@ -11,8 +11,6 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-
-import filelock
 
 from pincite.core.domain.documents import (
     AddOutcome,
@@ -54,7 +52,7 @@ class Ingest:
         self._settings = settings
         self._closing = threading.Event()
         self._changed = threading.Condition()
-        self._lock = filelock.FileLock(settings.data_dir / "ingest.lock", thread_local=False)
+        self._lock, self._in_charge = stores.lock, False
         self._taking_lock = threading.Lock()
         self._stages = Stages(stores, reader, describe, settings, self._closing)
         settings.files_dir.mkdir(parents=True, exist_ok=True)
@@ -268,12 +266,9 @@ class Ingest:
     def take_charge(self) -> bool:
         """Return whether this process does the work; once it does, what a killed one left half done is cleared away."""
         with self._taking_lock:
-            if self._lock.is_locked:
-                return True
-            try:
-                self._lock.acquire(blocking=False)
-            except filelock.Timeout:
-                return False
+            was_in_charge, self._in_charge = self._in_charge, self._lock.take()
+            if was_in_charge or not self._in_charge:
+                return self._in_charge
             clear_partials(self._settings)
             for document_id in self._shelf.finished_with_holes():
                 self._jobs.enqueue(document_id)

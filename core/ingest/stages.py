@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pincite.core.store.indexes import Indexes
     from pincite.core.store.jobs import Jobs
     from pincite.core.store.library import Library
+    from pincite.core.store.locks import WorkLock
     from pincite.core.store.shelf import Shelf
 
 Describe: TypeAlias = Callable[[PdfInfo, Sequence[Page], str], tuple[MetadataField, ...]]
@@ -58,6 +59,8 @@ class Stores:
     shelf: "Shelf"
     jobs: "Jobs"
     vectors: "Indexes"
+    lock: "WorkLock"
+    """Held by the process that works off the queue."""
 
 
 class Stages:

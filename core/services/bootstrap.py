@@ -16,24 +16,23 @@ from pincite.core.services.health import Health
 from pincite.core.services.registry import check_engine, choose_engine, make_embedder
 from pincite.core.store.collections import Collections
 from pincite.core.store.condition import Condition
-from pincite.core.store.copies import DailyCopy
 from pincite.core.store.data_dir import check_ours, claim, delete_old_files, quarantined
 from pincite.core.store.descriptions import Descriptions
 from pincite.core.store.exact import NoMeaning
 from pincite.core.store.grids import GridStore, basis_of
 from pincite.core.store.indexes import Indexes
 from pincite.core.store.jobs import Jobs
-from pincite.core.store.keywords import Fts5Index
 from pincite.core.store.library import Library
 from pincite.core.store.notes import NoteStore
+from pincite.core.store.open import open_database
 from pincite.core.store.private import keep_private
-from pincite.core.store.purge import of_turn, purge, quoting, scrub
+from pincite.core.store.purge import of_turn, purge, quoting
 from pincite.core.store.recall import Recall
 from pincite.core.store.reviews import Reviews
 from pincite.core.store.sessions import Sessions
 from pincite.core.store.shelf import Shelf
 from pincite.core.store.soundness import check_whole
-from pincite.core.store.sqlite import SqliteDatabase, empty_log
+from pincite.core.store.sqlite import SqliteDatabase
 from pincite.core.store.tokens import Tokens
 from pincite.core.store.turns import Turns
 from pincite.core.store.watched import Watched
@@ -44,7 +43,8 @@ class Pincite:
 
     def __init__(self, settings: Settings, *, at_work: bool = True) -> None:
         # LangGraph takes a second to import; a look at the library does without.
-        from pincite.core.graph.build import build_graph, forget_runs, open_checkpointer
+        from pincite.core.graph.build import build_graph
+        from pincite.core.graph.checkpoints import forget_runs, open_checkpoints
         from pincite.core.graph.context import Equipment
         from pincite.core.services.deletion import Deletion
         from pincite.core.services.engines import Engines
@@ -69,20 +69,21 @@ class Pincite:
         check_whole(settings)
         keep_private(settings.data_dir)
         self._forget = forget_runs
-        self.database = SqliteDatabase(settings.database_path)
+        self.database = open_database(settings)
         self.library = Library(self.database, settings)
-        if not self.database.owner_id:  # what an older version left
-            self.library.note_unlocked_files()
-        claim(settings, self.database)
-        delete_old_files(settings)
-        self._checkpointer = open_checkpointer(settings.checkpoints_path)
+        if isinstance(self.database, SqliteDatabase):
+            if not self.database.owner_id:  # what an older version left
+                self.library.note_unlocked_files()
+            claim(settings, self.database)
+            delete_old_files(settings)
+        self._checkpoints = open_checkpoints(settings.checkpoints_path, settings.database_url)
         self.turns = Turns(self.database)
         self.sessions = Sessions(self.database, is_on_page=self.library.is_on_page)
         self.collections = Collections(self.database)
         self.tokens = Tokens(self.database)
         self.notes = NoteStore(self.database, self.library)
         self.indexes = Indexes(self.database, settings, make_embedder)
-        self._keywords = Fts5Index(self.database)
+        self._keywords = self.database.keyword_index()
         self._at_work = at_work
         self.closed = False
 
@@ -115,11 +116,11 @@ class Pincite:
                 look=self.documents.read_back,
             )
 
-        self._copies = DailyCopy(lambda: self.database.connection, settings.data_dir)
+        self._copies = self.database.copies()
         self.runner = TurnRunner(
             turns=self.turns,
             sessions=self.sessions,
-            graph=build_graph(self._checkpointer),
+            graph=build_graph(self._checkpoints.saver),
             equipment=equipment,
             settle=self._settle,
             collection=self.collections.get,
@@ -173,14 +174,14 @@ class Pincite:
         self.documents.close()
         self.indexes.close()
         self.deletion.scrub()
-        empty_log(self._checkpointer.conn)
-        self._checkpointer.conn.close()
+        self._checkpoints.close()
         self._copies.finish()
         self.database.close()
 
     def _open_ingest(self, settings: Settings, reader: ProcessReader) -> Ingest:
         shelf = Shelf(self.database, self.library, self._keywords, settings, self._when_removed, self._after_removal)
-        stores = Stores(self.library, shelf, Jobs(self.database, shelf, self.indexes), self.indexes)
+        jobs, lock = Jobs(self.database, shelf, self.indexes), self.database.lock("ingest")
+        stores = Stores(self.library, shelf, jobs, self.indexes, lock)
         return Ingest(stores, reader, described, settings, at_work=self._at_work)
 
     def _settle(self) -> None:
@@ -193,7 +194,7 @@ class Pincite:
 
     def _forget_runs(self) -> None:
         """What has ended needs no checkpoints; what was interrupted may be continued from them."""
-        self._forget(self._checkpointer, self.turns.unfinished)
+        self._forget(self._checkpoints, self.turns.unfinished)
 
     def _when_removed(self, document_id: str) -> None:
         """Run inside the removal's transaction: no other lock is taken here, and no thread waited for."""
@@ -203,7 +204,7 @@ class Pincite:
         self.reviews.mark_stale(document_id, f"“{name}”, which the reviewed answer cites, was removed or replaced.")
 
     def _after_removal(self) -> None:
-        self._forget(self._checkpointer, self.turns.running)  # what was interrupted may hold its text
+        self._forget(self._checkpoints, self.turns.running)  # what was interrupted may hold its text
         self._copies.begin(daily=False)
 
     def _meaning(self) -> tuple[Embedder, PassageIndex]:
@@ -216,9 +217,8 @@ class Pincite:
 
     def _scrub(self, words: bool, max_bytes: int | None) -> bool:
         self._forget_runs()
-        with self._checkpointer.lock:  # never held while the database is written, which a removal does before it
-            emptied = scrub(self._checkpointer.conn)
-        return emptied and scrub(self.database.connection, words=words, max_bytes=max_bytes) and self._copies.replace()
+        emptied = self._checkpoints.scrub() and self.database.scrub(words=words, max_bytes=max_bytes)
+        return emptied and self._copies.replace()
 
     def _remove_turn(self, turn_id: str) -> None:
         turn = self.turns.without_trace(turn_id)

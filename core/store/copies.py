@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 from pincite.core.domain.errors import StorageError
 
@@ -67,6 +68,38 @@ def empty(connection: sqlite3.Connection, *, words: bool = True) -> None:
     connection.execute("VACUUM")
 
 
+class Copies(Protocol):
+    """Copies of a database that Pincite makes automatically."""
+
+    def mark(self) -> None:
+        """Note, in the transaction of a deletion, that the copies must be replaced."""
+
+    def begin(self, *, daily: bool) -> None:
+        """In a thread, make the copy that is due, unless one is being made.
+
+        After a deletion it replaces the others; with ``daily`` it is made where the newest is older than a day.
+        """
+
+    def finish(self) -> None:
+        """Wait for the copy that is being made, then do what a deletion since its beginning asks for."""
+
+    def replace(self) -> bool:
+        """Put a copy of what there is now in place of all others; False: it could not be made, and they stay."""
+
+
+class NoCopies:
+    """For a database whose administrator backs it up."""
+
+    def mark(self) -> None: ...
+
+    def begin(self, *, daily: bool) -> None: ...
+
+    def finish(self) -> None: ...
+
+    def replace(self) -> bool:
+        return True
+
+
 class DailyCopy:
     """The copy of the day, and the copy that replaces all others after a deletion.
 
@@ -83,14 +116,9 @@ class DailyCopy:
         self._working = threading.Lock()
 
     def mark(self) -> None:
-        """Note, in the transaction of a deletion, that the copies must be replaced."""
         self._connect().execute("INSERT INTO removals (subject, kind) VALUES (?, 'copies')", (uuid.uuid4().hex,))
 
     def begin(self, *, daily: bool) -> None:
-        """In a thread, make the copy that is due, unless one is being made.
-
-        After a deletion it replaces the others; with ``daily`` it is made where the newest is older than a day.
-        """
         with self._starting:
             making = self._thread is not None and self._thread.is_alive()
             if not making and (self._marks() or (daily and self._is_due())):
@@ -98,13 +126,11 @@ class DailyCopy:
                 self._thread.start()
 
     def finish(self) -> None:
-        """Wait for the copy that is being made, then do what a deletion since its beginning asks for."""
         if self._thread is not None:
             self._thread.join()
         self._make(False)
 
     def replace(self) -> bool:
-        """Put a copy of what there is now in place of all others; False: it could not be made, and they stay."""
         with self._working:
             marks = self._marks()
             folder = self._data_dir / FOLDER

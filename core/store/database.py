@@ -3,13 +3,19 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Executable, Result, RowMapping, Table, insert, update
 from sqlalchemy.dialects.postgresql import Insert as PostgresqlInsert
 from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
 
+from pincite.core.domain.ports import KeywordIndex, Vectors
+from pincite.core.store.copies import Copies
+from pincite.core.store.locks import WorkLock
 from pincite.core.store.schema import REVIEW_LOG, VECTORS, counters, metadata
+
+if TYPE_CHECKING:
+    from pincite.core.store.vectors import Nearest
 
 Insertion = SqliteInsert | PostgresqlInsert
 
@@ -40,12 +46,50 @@ class Database(ABC):
     def insert(self, table: Table) -> Insertion:
         """Return an insertion that can say what to do where the row is there already."""
 
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Where it is, as people are told."""
+
+    @abstractmethod
+    def lock(self, name: str) -> WorkLock:
+        """Return a lock that one process can hold, of all that work on this library."""
+
+    @abstractmethod
+    def this_worker(self) -> str:
+        """Return the name of this process."""
+
+    @abstractmethod
+    def is_alive(self, worker: str) -> bool:
+        """Return whether a process is still at work."""
+
+    @abstractmethod
+    def keyword_index(self) -> KeywordIndex: ...
+
+    @abstractmethod
+    def nearest(self) -> "Nearest":
+        """Return what searches by meaning approximately."""
+
+    @abstractmethod
+    def copies(self) -> Copies:
+        """Return the automatic copies of it."""
+
+    @abstractmethod
+    def scrub(self, *, words: bool = False, max_bytes: int | None = None) -> bool:
+        """Leave nothing of deleted rows in the files; False while another process keeps that from happening.
+
+        ``words``: nothing in the keyword index either. More than ``max_bytes`` are not rewritten (False).
+        """
+
     @abstractmethod
     def is_sound(self) -> bool:
         """Return whether the engine finds nothing wrong with what it stores."""
 
     @abstractmethod
     def close(self) -> None: ...
+
+    def vectors_stored(self, model: str, vectors: Mapping[bytes, Vectors]) -> None:  # noqa: B027 # most do nothing
+        """Called in the transaction that stores vectors, for an engine that keeps them in a form of its own as well."""
 
     def put(self, table: Table, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
         """Insert a row with this key, or update the one that has it."""

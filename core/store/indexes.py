@@ -1,7 +1,7 @@
 """The vector indexes: which embedder's is in use, the one that is being built meanwhile, and the one before it.
 
-Vectors are kept in SQLite, where every process searches them. Whoever runs ingest embeds the passages that have none,
-and keeps Chroma's copy of them in step for approximate search.
+Vectors are kept in the database, where every process searches them. Whoever runs ingest embeds the passages that have
+none, and keeps what searches them approximately in step.
 """
 
 import threading
@@ -17,7 +17,6 @@ from pincite.core.domain.documents import DocumentStatus, JobStatus, embedded_te
 from pincite.core.domain.errors import IndexMismatchError, ModelUnavailableError
 from pincite.core.domain.ports import Embedder, Vectors
 from pincite.core.domain.settings import Settings
-from pincite.core.store.chroma import Chroma
 from pincite.core.store.database import Database
 from pincite.core.store.exact import MeaningIndex
 from pincite.core.store.library import PASSAGE, stored_passage
@@ -76,14 +75,14 @@ class Indexes:
         self._opened: dict[int, MeaningIndex] = {}
         self._whole: dict[int, int] = {}
         """By index, the generation at which no passage lacked a vector."""
-        self._chroma = Chroma(database)
+        self._nearest = database.nearest()
         self._lock = threading.RLock()
         self._trouble = ""
         self._paused_until = 0.0
 
     def close(self) -> None:
         """Let go of the memory that searching takes; the next use takes it again."""
-        self._chroma.forget()
+        self._nearest.forget()
         with self._lock:
             self._opened.clear()
 
@@ -237,27 +236,27 @@ class Indexes:
             self._vectors.drop_unsound(index.stamp)
 
     def keep_in_step(self, stopped: Callable[[], bool]) -> bool:
-        """Bring Chroma in step, once nothing waits to be embedded; only where ingest runs."""
+        """Bring approximate search in step, once nothing waits to be embedded; only where ingest runs."""
         active = self._index("active")
         if active is None or self.pending(limit=1) is not None:
             return False
-        return self._chroma.keep_in_step(active.id, active.stamp, stopped)
+        return self._nearest.keep_in_step(active.id, active.stamp, stopped)
 
     @property
     def in_step(self) -> bool:
         """Whether all of the active index can be searched approximately, here and now."""
         active = self._index("active")
-        return active is not None and self._chroma.in_step(active.id)
+        return active is not None and self._nearest.in_step(active.id)
 
     # ------------------------------------------------------------ looking after it
 
     def check(self) -> list[str]:
         """What is wrong with the vectors, a sentence each."""
-        return [*check_vectors(self._database), *([self._chroma.trouble] if self._chroma.trouble else [])]
+        return [*check_vectors(self._database), *([self._nearest.trouble] if self._nearest.trouble else [])]
 
     def rebuild(self) -> None:
         """Have vectors that are missing or cannot be right embedded again, by the process that works on the library."""
-        self._chroma.forget()
+        self._nearest.forget()
         self.drop_unsound()
 
     # ------------------------------------------------------------ rows and adapters
@@ -317,7 +316,7 @@ class Indexes:
         with self._lock:
             if index.id not in self._opened:
                 self._opened[index.id] = MeaningIndex(
-                    self._database, built, lambda vector, limit: self._chroma.closest(index.id, vector, limit)
+                    self._database, built, lambda vector, limit: self._nearest.closest(index.id, vector, limit)
                 )
             return embedder, self._opened[index.id]
 

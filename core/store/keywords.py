@@ -1,11 +1,11 @@
-"""The keyword index: SQLite FTS5 over terms made here, so that every script is found and numbers stay whole."""
+"""The terms of keyword search, made here for every engine, so that every script is found and numbers stay whole."""
 
 import re
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 
 from pincite.core.domain.documents import Passage
-from pincite.core.store.sqlite import SqliteDatabase
 from pincite.core.text.terms import STOP_WORDS, UNRAISED, root, stem
 
 CONTEXT_WEIGHT = 0.5
@@ -56,77 +56,30 @@ def index_terms(text: str) -> Iterator[str]:
             yield term
 
 
-class Fts5Index:
-    """BM25 over the words of passages that the library already holds."""
+class TermIndex(ABC):
+    """BM25 over the terms of passages that the library already holds, whatever finds them."""
 
-    def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
+    @abstractmethod
+    def prepare(self, passages: Sequence[Passage]) -> Callable[[], None]: ...
+
+    @abstractmethod
+    def _count(self) -> int:
+        """Return the number of passages."""
+
+    @abstractmethod
+    def _occurrences(self, term: str) -> int:
+        """In how many passages it is, up to the number that no query can afford."""
 
     def add(self, passages: Sequence[Passage]) -> None:
         self.prepare(passages)()
 
-    def prepare(self, passages: Sequence[Passage]) -> Callable[[], None]:
-        rows = [(" ".join(index_terms(p.context)), " ".join(index_terms(p.text)), p.id) for p in passages]
-
-        def write() -> None:
-            with self._database.transaction() as connection:
-                connection.executemany(
-                    """INSERT OR REPLACE INTO passage_words (rowid, context, text)
-                       SELECT number, ?, ? FROM passages WHERE id = ?""",
-                    rows,
-                )
-
-        return write
-
-    def forget(self, document_id: str, page_index: int) -> None:
-        self._database.connection.execute(
-            """DELETE FROM passage_words WHERE rowid IN
-               (SELECT number FROM passages WHERE document_id = ? AND page_index = ?)""",
-            (document_id, page_index),
-        )
-
-    def indexed(self, document_id: str) -> set[str]:
-        rows = self._database.connection.execute(
-            """SELECT id FROM passages WHERE document_id = ?
-               AND EXISTS (SELECT 1 FROM passage_words WHERE rowid = passages.number)""",
-            (document_id,),
-        )
-        return {row["id"] for row in rows}
-
-    def search(self, query: str, *, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
-        expression = self._expression(query)
-        if not expression:
-            return []
-        scope, values = _within(document_ids)
-        rows = self._database.connection.execute(
-            f"""SELECT passages.id, found.score FROM (
-                  SELECT rowid, -bm25(passage_words, {CONTEXT_WEIGHT}, 1.0) AS score FROM passage_words
-                  WHERE passage_words MATCH ? {scope} ORDER BY score DESC LIMIT ?
-                ) AS found JOIN passages ON passages.number = found.rowid ORDER BY found.score DESC, passages.number""",
-            (expression, *values, limit),
-        )
-        return [(row["id"], row["score"]) for row in rows]
-
-    def absent(self, words: Sequence[str], *, document_ids: Sequence[str]) -> list[str]:
-        scope, values = _within(document_ids)
-        sql = f"SELECT 1 FROM passage_words WHERE passage_words MATCH ? {scope} LIMIT 1"
-        of_word = {word: list(index_terms(word)) for word in words if _LATIN.fullmatch(word)}
-        begun = {word: f'"{root(stem(terms[0]))}"*' for word, terms in of_word.items() if len(terms) == 1}
-        found = self._database.connection.execute
-        return [word for word, beginning in begun.items() if found(sql, (beginning, *values)).fetchone() is None]
-
-    def _expression(self, query: str) -> str:
-        """Any of the query's terms, each quoted so that nothing in it is read as syntax."""
+    def _chosen(self, query: str) -> list[str]:
+        """Return the terms of a query that distinguish passages at a bearable cost, rarest first."""
         terms = list(dict.fromkeys(term for term in index_terms(query) if term))
-        terms = [term for term in terms if term not in STOP_WORDS] or terms
-        return " OR ".join(self._affordable([_quoted(term) for term in terms[:MAX_TERMS]]))
-
-    def _affordable(self, terms: list[str]) -> list[str]:
-        """Return the terms that distinguish passages at a bearable cost, rarest first."""
+        terms = ([term for term in terms if term not in STOP_WORDS] or terms)[:MAX_TERMS]
         if len(terms) <= MIN_TERMS:
             return terms
-        connection = self._database.connection
-        passages = connection.execute("SELECT count(*) FROM passage_words_docsize").fetchone()[0]
+        passages = self._count()
         counted = sorted((self._occurrences(term), term) for term in terms)
         chosen: list[str] = []
         scored = 0
@@ -139,28 +92,13 @@ class Fts5Index:
                 chosen.append(term)
         return chosen or terms
 
-    def _occurrences(self, term: str) -> int:
-        """In how many passages it is, up to the number that no query can afford."""
-        counted: int = self._database.connection.execute(
-            "SELECT count(*) FROM (SELECT 1 FROM passage_words WHERE passage_words MATCH ? LIMIT ?)",
-            (term, MAX_SCORED + 1),
-        ).fetchone()[0]
-        return counted
+
+def begins_only(term: str) -> bool:
+    """Return whether a term stands for all that begin with it: one character of a script that is indexed in pairs."""
+    return len(term) == 1 and re.match(f"[{_UNSPACED}]", term) is not None
 
 
-def _within(document_ids: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """What limits a query to the passages of these documents, if any are given."""
-    if not document_ids:
-        return "", ()
-    # The plus keeps FTS5 from running the whole query again for each row of the scope.
-    return f"AND +rowid IN (SELECT number FROM passages WHERE document_id IN ({_marks(document_ids)}))", document_ids
-
-
-def _marks(values: Sequence[str]) -> str:
-    return ",".join("?" * len(values))
-
-
-def _quoted(term: str) -> str:
-    """Return the query for a term; a single character of an unspaced script matches every pair that it begins."""
-    single = len(term) == 1 and re.match(f"[{_UNSPACED}]", term)
-    return f'"{term}"' + ("*" if single else "")
+def beginnings(words: Sequence[str]) -> dict[str, str]:
+    """Return the beginning of the stem of each of these words that is one term in Latin letters."""
+    of_word = {word: list(index_terms(word)) for word in words if _LATIN.fullmatch(word)}
+    return {word: root(stem(terms[0])) for word, terms in of_word.items() if len(terms) == 1}

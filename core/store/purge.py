@@ -2,17 +2,14 @@
 
 import json
 import re
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import delete, exists, select, update
 
-from pincite.core.domain.errors import StorageError
 from pincite.core.domain.search import FROM_THE_ANSWER
 from pincite.core.domain.turns import Turn, TurnStatus
-from pincite.core.store.copies import empty
 from pincite.core.store.database import Database
 from pincite.core.store.schema import notes, pins, removals, reviews, sessions, trace_steps, turns
 from pincite.core.store.sessions import NEW_TITLE, TEXT, title_of
@@ -169,28 +166,6 @@ def _step_without(strange: set[str], step: dict[str, Any]) -> dict[str, Any]:
         if isinstance(notes := step.get(name), dict):
             kept[name] = {key: DELETED if _mentions(strange, value) else value for key, value in notes.items()}
     return kept
-
-
-def scrub(connection: sqlite3.Connection, *, words: bool = False, max_bytes: int | None = None) -> bool:
-    """Rewrite the file without what was deleted from it; return False while another process keeps that from happening.
-
-    A file of more than ``max_bytes`` is not rewritten: only its log is emptied, and there is more to do (False).
-    """
-    try:
-        if max_bytes is not None and _bytes(connection) > max_bytes:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            return False
-        empty(connection, words=words)
-        busy: int = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-    except (sqlite3.OperationalError, StorageError):
-        return False
-    return not busy
-
-
-def _bytes(connection: sqlite3.Connection) -> int:
-    pages: int = connection.execute("PRAGMA page_count").fetchone()[0]
-    size: int = connection.execute("PRAGMA page_size").fetchone()[0]
-    return pages * size
 
 
 def _may_repeat(status: str, body: str) -> bool:

@@ -23,8 +23,12 @@ from pincite.core.domain.errors import (
     NewerDatabaseError,
     StorageError,
 )
-from pincite.core.store.copies import copy_database
+from pincite.core.store import workers
+from pincite.core.store.chroma import Chroma
+from pincite.core.store.copies import DailyCopy, copy_database, empty
 from pincite.core.store.database import Database, make_tables, migrate
+from pincite.core.store.fts5 import Fts5Index
+from pincite.core.store.locks import FileLock
 from pincite.core.store.review_log import row_hash
 from pincite.core.store.schema import REVISION, metadata
 
@@ -186,6 +190,40 @@ class SqliteDatabase(Database):
 
     def insert(self, table: Table) -> Insert:
         return Insert(table)
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    def lock(self, name: str) -> FileLock:
+        return FileLock(self.path.parent / f"{name}.lock")
+
+    def this_worker(self) -> str:
+        return workers.this_worker()
+
+    def is_alive(self, worker: str) -> bool:
+        return workers.is_alive(worker)
+
+    def keyword_index(self) -> Fts5Index:
+        return Fts5Index(self)
+
+    def nearest(self) -> Chroma:
+        return Chroma(self)
+
+    def copies(self) -> DailyCopy:
+        return DailyCopy(lambda: self.connection, self.path.parent)
+
+    def scrub(self, *, words: bool = False, max_bytes: int | None = None) -> bool:
+        connection = self.connection
+        try:
+            if max_bytes is not None and self.number("PRAGMA page_count") * self.number("PRAGMA page_size") > max_bytes:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                return False
+            empty(connection, words=words)
+            busy = self.number("PRAGMA wal_checkpoint(TRUNCATE)")
+        except (sqlite3.OperationalError, StorageError):
+            return False
+        return not busy
 
     def is_sound(self) -> bool:
         result: str = self.connection.execute("PRAGMA quick_check(1)").fetchone()[0]

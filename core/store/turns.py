@@ -32,7 +32,6 @@ from pincite.core.store.database import Database
 from pincite.core.store.older import parts_of, with_parts
 from pincite.core.store.review_log import noted
 from pincite.core.store.schema import feedback, query_vectors, reviews, sessions, trace_steps, turn_lines, turns
-from pincite.core.store.workers import is_alive, this_worker
 from pincite.core.text.marks import plain_text
 
 UNREADABLE_TURN = "This answer cannot be read; it is kept as it is."
@@ -111,14 +110,16 @@ class Turns:
         interrupted = update(turns).where(turns.c.id == turn.id, turns.c.status == TurnStatus.INTERRUPTED)
         with self._database.transaction():
             self._check_idle(turn.session_id)
-            if not self._database.change(interrupted.values(worker=this_worker())):
+            if not self._database.change(interrupted.values(worker=self._database.this_worker())):
                 raise TurnError("This answer is no longer interrupted.", hint="Reload the page.")
             self.save(running)
         return running
 
     def _check_idle(self, session_id: str) -> None:
         running = turns.c.session_id == session_id, turns.c.status == TurnStatus.RUNNING
-        if any(map(is_alive, self._database.run(select(turns.c.worker).where(*running)).scalars().all())):
+        if any(
+            map(self._database.is_alive, self._database.run(select(turns.c.worker).where(*running)).scalars().all())
+        ):
             raise TurnError("This session is still answering a question.", hint="Wait for it, or stop it first.")
 
     def save(self, turn: Turn) -> None:
@@ -242,7 +243,7 @@ class Turns:
         running = select(turns.c.id, turns.c.worker).where(turns.c.status == TurnStatus.RUNNING)
         with self._database.transaction():
             rows = self._database.rows(running)
-            interrupted = [row["id"] for row in rows if row["id"] in lost or not is_alive(row["worker"])]
+            interrupted = [row["id"] for row in rows if row["id"] in lost or not self._database.is_alive(row["worker"])]
             for turn in map(self.get, interrupted):
                 if turn.status is TurnStatus.UNREADABLE:
                     self._database.run(update(turns).where(turns.c.id == turn.id).values(status=turn.status))
@@ -256,7 +257,7 @@ class Turns:
         body = _body(turn)
         values = {"id": turn.id, "session_id": turn.session_id, "position": turn.position, "place": turn.place,
                   "status": turn.status, "question": turn.question, "started_at": turn.started_at,
-                  "body": _written(body), "worker": this_worker()}  # fmt: skip
+                  "body": _written(body), "worker": self._database.this_worker()}  # fmt: skip
         self._database.run(insert(turns).values(values))
         self._database.run(insert(turn_lines).values(turn_id=turn.id, **_line_values(body)))
         self._database.run(update(sessions).where(sessions.c.id == turn.session_id).values(updated_at=now()))

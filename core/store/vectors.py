@@ -3,8 +3,9 @@
 Every process reads them at any time as they are at that time.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from sqlalchemy import ColumnElement, delete, select, true, update
@@ -34,6 +35,24 @@ class IndexStamp:
         return f"{self.embedder}@{self.version}"
 
 
+class Nearest(Protocol):
+    """Searches the vectors of the active index approximately."""
+
+    trouble: str
+
+    def in_step(self, index_id: int) -> bool:
+        """Return whether it can search all of the index, here and now."""
+
+    def closest(self, index_id: int, vector: Vectors, limit: int) -> list[tuple[bytes, float]] | None:
+        """Return (embedding key, cosine similarity), best first; None where search must be exact."""
+
+    def keep_in_step(self, index_id: int, stamp: IndexStamp, stopped: Callable[[], bool]) -> bool:
+        """Take in what is lacking, some at a time; False when nothing is left to do, or nothing can be done."""
+
+    def forget(self) -> None:
+        """Let go of the memory that it takes."""
+
+
 class StoredVectors:
     """The table ``embeddings``."""
 
@@ -51,10 +70,12 @@ class StoredVectors:
         """Keep vectors, but not those of passages that were removed while they were made."""
         there = select(passages.c.embedding_key).where(passages.c.embedding_key.in_(vectors)).distinct()
         with self._database.transaction():
-            for key in self._database.run(there).scalars().all():
-                vector = vectors[key].astype("<f4").tobytes()
-                self._database.put(embeddings, {"key": key, "model": stamp.model}, {"vector": vector})
-            note_change(self._database, _with(vectors))
+            stored = {bytes(key): vectors[bytes(key)] for key in self._database.run(there).scalars()}
+            for key, vector in stored.items():
+                number = {"vector": vector.astype("<f4").tobytes()}
+                self._database.put(embeddings, {"key": key, "model": stamp.model}, number)
+            self._database.vectors_stored(stamp.model, stored)
+            note_change(self._database, _with(stored))
 
     def drop_unsound(self, stamp: IndexStamp) -> None:
         """Forget what is no vector of this embedder."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pincite.core.domain.documents import Passage
-from pincite.core.store.keywords import Fts5Index
+from pincite.core.store.fts5 import Fts5Index
 from pincite.core.store.sqlite import SqliteDatabase
 
 ONE, TWO = "1" * 64, "2" * 64

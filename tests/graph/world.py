@@ -12,7 +12,8 @@ from pincite.core.domain.ports import AnswerRequest, ChatModel
 from pincite.core.domain.search import Candidate, Evidence, SearchPlan, SearchResult, piece_score
 from pincite.core.domain.settings import Settings
 from pincite.core.domain.turns import Recalled, TurnSnapshot
-from pincite.core.graph.build import build_graph, forget_runs, open_checkpointer
+from pincite.core.graph.build import build_graph
+from pincite.core.graph.checkpoints import SqliteCheckpoints, forget_runs
 from pincite.core.graph.context import Equipment, Lacking
 from pincite.core.services.turns import TurnRunner
 from pincite.core.store.collections import Collections
@@ -196,19 +197,19 @@ class World:
         self.settings = Settings(data_dir=directory, **choices)
         self.database = SqliteDatabase(self.settings.database_path)
         self.turns = Turns(self.database)
-        self.checkpointer = open_checkpointer(self.settings.checkpoints_path)
+        self.checkpoints = SqliteCheckpoints(self.settings.checkpoints_path)
         self.sessions = Sessions(self.database)
         self.shelf = shelf or Shelf({"Service contract.pdf": CONTRACT, "report.pdf": REPORT})
         self.search = search or WordSearch(self.shelf)
         self.model: ChatModel = model or Quoting()
-        self.graph = build_graph(self.checkpointer)
+        self.graph = build_graph(self.checkpoints.saver)
         self.recall, self.await_documents = recall, await_documents
         self.runner = TurnRunner(
             turns=self.turns,
             sessions=self.sessions,
             graph=self.graph,
             equipment=self._equipment,
-            settle=lambda: forget_runs(self.checkpointer, self.turns.unfinished),
+            settle=lambda: forget_runs(self.checkpoints, self.turns.unfinished),
             collection=Collections(self.database).get,
         )
         self.session = (self.sessions.list() or [self.sessions.create()])[0]
@@ -231,5 +232,5 @@ class World:
 
     def close(self) -> None:
         self.runner.close()
-        self.checkpointer.conn.close()
+        self.checkpoints.close()
         self.database.close()

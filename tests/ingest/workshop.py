@@ -14,9 +14,9 @@ from pincite.core.domain.settings import Settings
 from pincite.core.ingest.pipeline import Ingest
 from pincite.core.ingest.stages import Describe, Stores
 from pincite.core.services.registry import make_embedder
+from pincite.core.store.fts5 import Fts5Index
 from pincite.core.store.indexes import Indexes
 from pincite.core.store.jobs import Jobs
-from pincite.core.store.keywords import Fts5Index
 from pincite.core.store.library import Library
 from pincite.core.store.shelf import Shelf
 from pincite.core.store.sqlite import SqliteDatabase
@@ -82,7 +82,7 @@ def open_workshop(
     keywords = Fts5Index(database)
     indexes = Indexes(database, settings, embedders)
     shelf = Shelf(database, library, keywords, settings)
-    stores = Stores(library, shelf, Jobs(database, shelf, indexes), indexes)
+    stores = Stores(library, shelf, Jobs(database, shelf, indexes), indexes, database.lock("ingest"))
     ingest = Ingest(stores, reader or PdfiumReader(), describe, settings)
     try:
         yield Workshop(settings, database, library, keywords, indexes, stores, ingest)

@@ -15,6 +15,7 @@ from pincite.pages.components.page_view import HIDDEN, PICTURE_WIDTH, page_pictu
 from tests.pages.conftest import SECONDS, Screen
 from tests.support.hidden_pdfs import ATTACKS, attacks
 from tests.support.pdfs import prose
+from tests.support.rows import sqlite_of
 
 
 def _choose(screen: Screen, row: int = 0) -> None:
@@ -368,7 +369,7 @@ def test_what_an_older_version_read_can_be_read_again(app: Pincite) -> None:
     made = next(attacks(1))
     app.ingest.add(made.content, "lease.pdf")
     assert app.ingest.wait(timeout_seconds=SECONDS)
-    app.database.connection.execute("UPDATE pages SET hidden = NULL, reader = 0")  # as the first versions did
+    sqlite_of(app).connection.execute("UPDATE pages SET hidden = NULL, reader = 0")  # as the first versions did
     screen = Screen("documents")
     assert "1 document was read by an older version" in screen.words()
     screen.test.button(key="read_outdated").click().run()

@@ -31,6 +31,7 @@ from pincite.pages.components.answer import answer_markdown
 from pincite.pages.components.desk import _cited
 from tests.graph.world import ScriptedModel, Shelf, WordSearch, World
 from tests.support.pdfs import prose
+from tests.support.rows import sqlite_of
 
 FOREIGN = (
     "[1]", "[2]", "[11]", "[2, 3]", "[1-3]", "(4)", "【5】", "［6］", "¹", "†", "–", "—", "-", "*", "**bold**", "_it_",
@@ -269,7 +270,7 @@ def test_a_reviewed_answer_is_not_repeated_once_its_page_reads_otherwise(app_to_
     citation = turn.citations[0]
     before = app.library.page_text(citation.document_id, citation.page_index)
     for text, reused in ((f"Read anew. {before}", ""), (before, turn.id)):
-        with app.database.transaction() as connection:
+        with sqlite_of(app).transaction() as connection:
             connection.execute("UPDATE pages SET text = ? WHERE page_index = ?", (text, citation.page_index))
         assert asked(app, question).reused_from == reused
 
@@ -282,7 +283,7 @@ def test_the_tick_is_withdrawn_when_the_page_or_its_document_goes(app_to_spoil: 
     before = app.library.page_text(document_id, page_index)
 
     def write(text: str) -> None:
-        with app.database.transaction() as connection:
+        with sqlite_of(app).transaction() as connection:
             connection.execute(
                 "UPDATE pages SET text = ? WHERE document_id = ? AND page_index = ?", (text, document_id, page_index)
             )

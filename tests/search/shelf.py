@@ -12,8 +12,8 @@ from pincite.core.domain.settings import Settings
 from pincite.core.models.rerank import BuiltInReranker
 from pincite.core.search.retriever import Retriever
 from pincite.core.services.registry import make_embedder
+from pincite.core.store.fts5 import Fts5Index
 from pincite.core.store.indexes import Indexes
-from pincite.core.store.keywords import Fts5Index
 from pincite.core.store.library import Library
 from pincite.core.store.shelf import Shelf
 from pincite.core.store.sqlite import SqliteDatabase

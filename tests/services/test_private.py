@@ -13,6 +13,7 @@ from pincite import cli
 from pincite.core.domain.settings import Settings
 from pincite.core.services.bootstrap import open_pincite
 from tests.ingest.workshop import make_pdf
+from tests.support.rows import sqlite_of
 
 WORD = "zyxquorvimble"
 SENTENCE = f"The tenant shall deliver the {WORD} certificate within 14 days of the start of the lease."
@@ -91,7 +92,7 @@ def test_rows_that_are_deleted_are_overwritten(settings: Settings) -> None:
     with closing(open_pincite(settings)) as pincite:
         session = pincite.sessions.create(title=WORD)
         pincite.sessions.delete(session.id)
-        assert pincite.database.connection.execute("PRAGMA secure_delete").fetchone()[0] == 1
+        assert sqlite_of(pincite).connection.execute("PRAGMA secure_delete").fetchone()[0] == 1
     assert _places(settings.data_dir, WORD) == []
     with closing(sqlite3.connect(settings.database_path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"

@@ -2,6 +2,7 @@
 
 from pincite.core.domain.search import Mode
 from pincite.core.services.bootstrap import Pincite
+from tests.support.rows import sqlite_of
 
 SECONDS = 300.0
 
@@ -29,7 +30,7 @@ def test_what_is_deleted_is_not_found_and_keeps_no_vector(app: Pincite) -> None:
     assert found(app, "late payment") == [session]
     app.deletion.session(session)
     assert found(app, "late payment") == []
-    assert app.database.number("SELECT count(*) FROM turn_vectors") == 0
+    assert sqlite_of(app).number("SELECT count(*) FROM turn_vectors") == 0
 
 
 def test_no_session_of_another_collection_is_found(app: Pincite) -> None:
@@ -42,7 +43,7 @@ def test_no_session_of_another_collection_is_found(app: Pincite) -> None:
 def test_changed_model_rebuilds_the_vectors(app: Pincite) -> None:
     session = asked(app, "What interest do overdue amounts bear?")
     assert found(app, "late payment") == [session]
-    with app.database.transaction() as connection:
+    with sqlite_of(app).transaction() as connection:
         connection.execute("UPDATE turn_vectors SET model = 'another@1'")
     assert found(app, "late payment") == [session]
-    assert app.database.number("SELECT count(*) FROM turn_vectors WHERE model <> 'another@1'") == 1
+    assert sqlite_of(app).number("SELECT count(*) FROM turn_vectors WHERE model <> 'another@1'") == 1

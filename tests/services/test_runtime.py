@@ -18,7 +18,7 @@ from pincite.core.domain.documents import JobStatus, Page
 from pincite.core.domain.errors import ModelUnavailableError, ReaderStoppedError, SettingsError, StorageError, TurnError
 from pincite.core.domain.settings import Settings, load_settings, save_choices
 from pincite.core.domain.turns import ReviewDecision, Turn, TurnStatus
-from pincite.core.graph.build import open_checkpointer
+from pincite.core.graph.checkpoints import SqliteCheckpoints
 from pincite.core.ingest.pipeline import Ingest
 from pincite.core.models.ollama_embedder import OllamaEmbedder
 from pincite.core.services.bootstrap import Pincite, open_pincite
@@ -26,6 +26,7 @@ from pincite.core.services.registry import EngineState, look_for_engines
 from pincite.core.store.sessions import NEW_TITLE
 from pincite.core.store.upkeep.verify import verify
 from tests.graph.world import ScriptedModel
+from tests.support.rows import sqlite_of
 
 PENALTIES = "What is the penalty for late payment?"
 CONTRACT = "service-contract.pdf"
@@ -242,7 +243,7 @@ def test_a_changed_address_is_the_embedders_too(app: Pincite) -> None:
 def test_damaged_checkpoint_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "checkpoints.db").write_bytes(b"not a database" * 100)
     with pytest.raises(StorageError, match=r"checkpoints\.db"):
-        open_checkpointer(tmp_path / "checkpoints.db")
+        SqliteCheckpoints(tmp_path / "checkpoints.db")
 
 
 def test_a_session_is_deleted_in_mid_answer(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,7 +292,7 @@ def test_session_in_large_library_is_deleted_at_once_and_its_words_purged_on_clo
     with closing(open_pincite(settings, at_work=False)) as pincite:
         session = pincite.sessions.create(title="Zanzibar")
         statements: list[str] = []
-        pincite.database.connection.set_trace_callback(statements.append)
+        sqlite_of(pincite).connection.set_trace_callback(statements.append)
         pincite.deletion.session(session.id)
         assert "VACUUM" not in statements
         assert pincite.sessions.to_scrub() == [session.id]
@@ -322,7 +323,7 @@ def test_the_settings_name_the_index_that_there_is(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path / "data", engine="quoting", ocr=False)
     with closing(open_pincite(settings)) as app:
         app.indexes.active()
-        app.database.connection.execute("UPDATE vector_indexes SET embedder = 'ollama:other'")
+        sqlite_of(app).connection.execute("UPDATE vector_indexes SET embedder = 'ollama:other'")
     with closing(open_pincite(settings)) as app:
         assert app.settings.current.embedding_model == "ollama:other"
     assert load_settings(settings.data_dir).embedding_model == "ollama:other"

@@ -16,7 +16,7 @@ import pytest
 from pincite.core.domain.errors import FullDiskError, TurnError
 from pincite.core.domain.settings import PACKAGE_ROOT
 from pincite.core.domain.turns import Turn, TurnStatus
-from pincite.core.graph.build import forget_runs
+from pincite.core.graph.checkpoints import forget_runs
 from pincite.core.graph.context import Lacking
 from pincite.core.text.marks import plain_text
 from tests.graph.world import ScriptedModel, World
@@ -139,13 +139,13 @@ def test_finished_run_leaves_no_checkpoints(tmp_path: Path) -> None:
     world = World(tmp_path, ScriptedModel(RIGHT, RIGHT))
     for _ in range(2):
         world.ask(PENALTY)
-    assert world.checkpointer.conn.execute("SELECT count(*) FROM checkpoints").fetchone()[0] == 0
+    assert world.checkpoints.saver.conn.execute("SELECT count(*) FROM checkpoints").fetchone()[0] == 0
     world.close()
 
 
 def test_clearing_up_spares_a_run_that_begins_meanwhile(tmp_path: Path) -> None:
     world = World(tmp_path)
-    connection = world.checkpointer.conn
+    connection = world.checkpoints.saver.conn
 
     def begin(thread_id: str) -> None:
         connection.execute("INSERT INTO checkpoints (thread_id, checkpoint_id) VALUES (?, '1')", (thread_id,))
@@ -155,7 +155,7 @@ def test_clearing_up_spares_a_run_that_begins_meanwhile(tmp_path: Path) -> None:
         return []
 
     begin("old")
-    forget_runs(world.checkpointer, running)
+    forget_runs(world.checkpoints, running)
     assert [row[0] for row in connection.execute("SELECT thread_id FROM checkpoints")] == ["new"]
     world.close()
 
@@ -297,7 +297,7 @@ def test_a_killed_process_leaves_an_interrupted_turn_that_runs_on_or_again(tmp_p
     with pytest.raises(TurnError):  # another process saw it as it was
         world.turns.take_up(turn)
     assert world.turns.get(turn.id).answer == RIGHT
-    assert world.checkpointer.conn.execute("SELECT count(*) FROM checkpoints").fetchone()[0] == 0
+    assert world.checkpoints.saver.conn.execute("SELECT count(*) FROM checkpoints").fetchone()[0] == 0
     again = world.runner.wait(world.runner.run_again(turn.id), 300).turn
     assert again.status is TurnStatus.ANSWERED and again.answer == RIGHT
     world.close()
@@ -325,7 +325,7 @@ def test_an_empty_question_is_refused(tmp_path: Path) -> None:
 def test_checkpoints_bring_back_only_our_own_values(tmp_path: Path) -> None:
     world = World(tmp_path, ScriptedModel(RIGHT))
     world.ask(PENALTY)
-    serde = world.checkpointer.serde
+    serde = world.checkpoints.saver.serde
     kind, data = serde.dumps_typed(world.turns.recent(1)[0].verdict)
     assert type(serde.loads_typed((kind, data))).__name__ == "Verdict"
     stranger = serde.dumps_typed(world.settings)

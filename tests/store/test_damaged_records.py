@@ -26,6 +26,7 @@ from tests.pages.conftest import Ask, Screen
 from tests.pages.conftest import app as app
 from tests.pages.conftest import ask as ask
 from tests.pages.conftest import contract as contract
+from tests.support.rows import sqlite_of
 
 GARBAGE = ("", "garbage", "null", "{}", "5", '"x"', '[1, {"a": NaN}]', '{"id": 1e999}', "[[[[", "\x00", "NaN")
 PAGES_OF = {
@@ -41,7 +42,7 @@ PAGES_OF = {
 
 
 def damage(app: Pincite, table: str, column: str, garbage: object) -> None:
-    with app.database.transaction() as connection:
+    with sqlite_of(app).transaction() as connection:
         connection.execute(f"UPDATE {table} SET {column} = ?", (garbage,))
 
 
@@ -71,7 +72,7 @@ def reviewed(app: Pincite, contract: Document, ask: Ask) -> Turn:
 
 
 def test_damage_in_any_column_is_reported_and_the_rest_opens(app: Pincite, reviewed: Turn) -> None:
-    rows = app.database.connection
+    rows = sqlite_of(app).connection
     app.notes.pin(reviewed.session_id, reviewed.final_citations)
     for table, column in RECORDS:
         before = rows.execute(f"SELECT rowid, {column} FROM {table}").fetchall()
@@ -89,7 +90,7 @@ def test_unreadable_turn_is_listed_with_the_others(app: Pincite, contract: Docum
     session_id = one.session_id
     other = app.runner.wait(app.runner.ask(session_id, "When are invoices due?"), 300).turn
     for garbage in GARBAGE:
-        with app.database.transaction() as connection:
+        with sqlite_of(app).transaction() as connection:
             connection.execute("UPDATE turns SET body = ? WHERE id = ?", (garbage, one.id))
         first, second = app.turns.of_session(session_id)
         assert (first.status, first.error, first.question) == (TurnStatus.UNREADABLE, UNREADABLE_TURN, one.question)
@@ -99,7 +100,7 @@ def test_unreadable_turn_is_listed_with_the_others(app: Pincite, contract: Docum
         assert other.question in shown and "Asked of" not in shown, "what it was asked of cannot be read either"
     app.ingest.remove(contract.id)
     app.turns.mark_interrupted([one.id])
-    stored = app.database.connection.execute("SELECT body FROM turns WHERE id = ?", (one.id,)).fetchone()[0]
+    stored = sqlite_of(app).connection.execute("SELECT body FROM turns WHERE id = ?", (one.id,)).fetchone()[0]
     assert stored == garbage
 
 

@@ -20,6 +20,7 @@ from pincite.core.services.looking import look_into
 from pincite.core.store.data_dir import STAMP, check_ours, quarantined, stamp_of
 from pincite.core.store.sqlite import ReadOnlyDatabase, SqliteDatabase
 from tests.ingest.workshop import LONG_SECONDS, make_pdf, open_workshop
+from tests.support.rows import sqlite_of
 
 
 @pytest.fixture
@@ -228,7 +229,7 @@ def test_a_directory_of_the_version_before_is_adopted(library: Settings) -> None
     (library.data_dir / STAMP).unlink()
     _execute(library.database_path, "PRAGMA application_id = 0")
     with closing(open_pincite(library)) as app:
-        assert stamp_of(library.data_dir) == app.database.owner_id > 0
+        assert stamp_of(library.data_dir) == sqlite_of(app).owner_id > 0
         assert [document.name for document in app.library.list()] == ["terms.pdf"]
 
 
@@ -240,7 +241,7 @@ def test_the_one_that_lost_its_id_takes_the_others(library: Settings, kept: str)
     else:
         (library.data_dir / STAMP).write_bytes(b"\x00\xff")
     with closing(open_pincite(library)) as app:
-        assert stamp_of(library.data_dir) == app.database.owner_id == identity
+        assert stamp_of(library.data_dir) == sqlite_of(app).owner_id == identity
 
 
 def test_a_database_from_another_directory_is_noticed_and_nothing_changed(library: Settings, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from pincite.core.domain.documents import (
 from pincite.core.domain.errors import UnknownDocumentError
 from pincite.core.domain.ports import PdfInfo
 from pincite.core.domain.settings import Settings
-from pincite.core.store.keywords import Fts5Index
+from pincite.core.store.fts5 import Fts5Index
 from pincite.core.store.library import Library
 from pincite.core.store.shelf import Shelf
 from pincite.core.store.sqlite import SqliteDatabase

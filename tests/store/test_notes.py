@@ -9,6 +9,7 @@ from pincite.core.domain.errors import TurnError
 from pincite.core.domain.settings import Settings
 from pincite.core.graph.context import Lacking
 from pincite.core.services.bootstrap import Pincite, open_pincite
+from tests.support.rows import sqlite_of
 
 SECONDS = 300
 
@@ -116,4 +117,4 @@ def test_notes_go_with_their_session_and_pins_with_a_purged_document(app: Pincit
 
 
 def _rows(app: Pincite) -> dict[str, int]:
-    return {table: app.database.number(f"SELECT count(*) FROM {table}") for table in ("notes", "pins")}
+    return {table: sqlite_of(app).number(f"SELECT count(*) FROM {table}") for table in ("notes", "pins")}

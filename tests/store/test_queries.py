@@ -15,6 +15,7 @@ from pincite.core.store import queries
 from pincite.core.store.queries import CachedQueries
 from pincite.core.store.sqlite import SqliteDatabase
 from tests.ingest.workshop import make_pdf
+from tests.support.rows import sqlite_of
 
 
 class Counting(MiniLmEmbedder):
@@ -57,6 +58,6 @@ def test_with_a_deleted_turn_the_vectors_of_questions_go(settings: Settings, tmp
         assert app.ingest.wait(timeout_seconds=300)
         session = app.sessions.create()
         turn = app.runner.wait(app.runner.ask(session.id, "How high is the rent?"), 120).turn
-        assert app.database.number("SELECT count(*) FROM query_vectors") > 0
+        assert sqlite_of(app).number("SELECT count(*) FROM query_vectors") > 0
         app.deletion.turn(turn.id)
-        assert app.database.number("SELECT count(*) FROM query_vectors") == 0
+        assert sqlite_of(app).number("SELECT count(*) FROM query_vectors") == 0

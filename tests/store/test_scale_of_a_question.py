@@ -13,7 +13,8 @@ from pincite.core.domain.ports import AnswerRequest
 from pincite.core.domain.search import Evidence, Mode, SearchPlan, SearchResult
 from pincite.core.domain.settings import Settings
 from pincite.core.domain.turns import ReviewDecision
-from pincite.core.graph.build import build_graph, forget_runs, open_checkpointer
+from pincite.core.graph.build import build_graph
+from pincite.core.graph.checkpoints import SqliteCheckpoints, forget_runs
 from pincite.core.graph.context import Equipment
 from pincite.core.questions.lexicon import users_lexicon
 from pincite.core.services.reviews import Verdicts
@@ -90,11 +91,11 @@ class World:
         in_force = SettingsInForce(settings, Indexes(self.database, settings), changed=lambda: None)
         verdicts = Verdicts(in_force, self.turns, library)
         self.reviews = Reviews(self.database, self.turns, cite=verdicts.cite)
-        self.checkpointer = open_checkpointer(settings.checkpoints_path)
+        self.checkpoints = SqliteCheckpoints(settings.checkpoints_path)
         self.runner = TurnRunner(
             turns=self.turns,
             sessions=self.sessions,
-            graph=build_graph(self.checkpointer),
+            graph=build_graph(self.checkpoints.saver),
             equipment=lambda: Equipment(
                 settings,
                 cast(Library, shelf),
@@ -103,7 +104,7 @@ class World:
                 lambda question, ids: verdicts.recall(self.reviews.reviewed_match(question, ids)),
                 lexicon=users_lexicon(directory),
             ),
-            settle=lambda: forget_runs(self.checkpointer, self.turns.running),
+            settle=lambda: forget_runs(self.checkpoints, self.turns.running),
             collection=Collections(self.database).get,
         )
         self.session = self.sessions.create()
@@ -136,7 +137,7 @@ class World:
 
     def close(self) -> None:
         self.runner.close()
-        self.checkpointer.conn.close()
+        self.checkpoints.close()
         self.database.close()
 
 

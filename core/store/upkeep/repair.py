@@ -12,7 +12,7 @@ from pincite.core.domain.errors import DamagedDatabaseError, DocumentError, Stor
 from pincite.core.domain.settings import Settings
 from pincite.core.store.copies import copies_in
 from pincite.core.store.data_dir import alone, check_ours
-from pincite.core.store.keywords import Fts5Index
+from pincite.core.store.fts5 import Fts5Index
 from pincite.core.store.library import Library, stored_passage
 from pincite.core.store.private import keep_private
 from pincite.core.store.records import damaged_records

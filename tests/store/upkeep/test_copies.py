@@ -13,13 +13,13 @@ from sqlalchemy.exc import IntegrityError
 from pincite import cli
 from pincite.core.domain.errors import StorageError
 from pincite.core.domain.settings import Settings
-from pincite.core.services import bootstrap
+from pincite.core.graph.checkpoints import SqliteCheckpoints
 from pincite.core.services.bootstrap import Pincite, open_pincite
 from pincite.core.store import copies
 from pincite.core.store.copies import DAY_SECONDS, FOLDER, KEPT, copies_in
-from pincite.core.store.purge import scrub
 from tests.store.older import as_format
 from tests.store.upkeep.conftest import QUESTION
+from tests.support.rows import sqlite_of
 
 
 def _open_and_close(settings: Settings) -> None:
@@ -107,7 +107,7 @@ def test_a_removal_that_is_rolled_back_leaves_every_copy(library: Settings) -> N
     _open_and_close(library)
     before = {path: path.read_bytes() for path in copies_in(library.data_dir)}
     with closing(open_pincite(library)) as pincite:
-        pincite.database.connection.execute(
+        sqlite_of(pincite).connection.execute(
             "CREATE TEMP TRIGGER full BEFORE DELETE ON documents BEGIN SELECT RAISE(ABORT, 'full'); END"
         )
         with pytest.raises(IntegrityError, match="full"):
@@ -137,12 +137,12 @@ def test_without_space_for_a_new_copy_the_old_ones_stay_until_there_is(
 def test_scrubbing_and_removing_do_not_wait_for_each_other(library: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pincite.core.store.sqlite.BUSY_SECONDS", 2)  # what a deadlock costs
     pincite, both, results = open_pincite(library), threading.Barrier(2), list[bool]()
-    real = scrub
+    real = SqliteCheckpoints.scrub
 
-    def waiting_scrub(connection: sqlite3.Connection, *, words: bool = False, max_bytes: int | None = None) -> bool:
-        if connection is not pincite.database.connection:
-            both.wait(300)  # the checkpointer's lock is held
-        return real(connection, words=words, max_bytes=max_bytes)
+    def waiting_scrub(checkpoints: SqliteCheckpoints) -> bool:
+        with checkpoints.saver.lock:
+            both.wait(300)
+        return real(checkpoints)
 
     mark_stale = pincite.reviews.mark_stale
 
@@ -152,7 +152,7 @@ def test_scrubbing_and_removing_do_not_wait_for_each_other(library: Settings, mo
 
     with closing(pincite):
         with monkeypatch.context() as patch:
-            patch.setattr(bootstrap, "scrub", waiting_scrub)
+            patch.setattr(SqliteCheckpoints, "scrub", waiting_scrub)
             patch.setattr(pincite.reviews, "mark_stale", marking)
             pincite.sessions.delete(pincite.sessions.list()[0].id)
             thread = threading.Thread(target=lambda: results.append(pincite.deletion.scrub()))
@@ -175,7 +175,7 @@ def test_a_removal_waits_for_no_copy(library: Settings, monkeypatch: pytest.Monk
     with closing(open_pincite(library)) as pincite:
         assert copying.wait(300)
         pincite.ingest.remove(pincite.library.list()[0].id)
-        with pincite.database.transaction():
+        with sqlite_of(pincite).transaction():
             assert not may_end.is_set()
         may_end.set()
 

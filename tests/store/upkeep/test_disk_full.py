@@ -18,6 +18,7 @@ from pincite.core.services import bootstrap
 from pincite.core.services.bootstrap import open_pincite
 from pincite.core.store.shelf import Shelf
 from tests.ingest.other_embedder import OtherEmbedder
+from tests.support.rows import sqlite_of
 
 
 def test_ingest_goes_on_by_itself_once_there_is_space(
@@ -61,12 +62,12 @@ def test_a_choice_that_cannot_be_kept_switches_no_index(library: Settings, monke
 
     monkeypatch.setattr(bootstrap, "make_embedder", lambda name, settings: OtherEmbedder())
     with closing(open_pincite(library, at_work=False)) as pincite:
-        before = [tuple(row) for row in pincite.database.connection.execute("SELECT * FROM vector_indexes")]
+        before = [tuple(row) for row in sqlite_of(pincite).connection.execute("SELECT * FROM vector_indexes")]
         with monkeypatch.context() as patch:
             patch.setattr("pincite.core.services.settings.save_choices", full)
             with pytest.raises(SettingsError, match="No space left"):
                 pincite.settings.change(embedding_model="ollama:other")
-        after = [tuple(row) for row in pincite.database.connection.execute("SELECT * FROM vector_indexes")]
+        after = [tuple(row) for row in sqlite_of(pincite).connection.execute("SELECT * FROM vector_indexes")]
         assert after == before
         assert pincite.indexes.wanted_name == pincite.settings.current.embedding_model
 

@@ -1,0 +1,33 @@
+"""Which process does what only one may do at a time."""
+
+from pathlib import Path
+from typing import Protocol
+
+import filelock
+
+
+class WorkLock(Protocol):
+    """Held by one process; whoever loses its process loses the lock."""
+
+    def take(self) -> bool:
+        """Return whether this process has the lock, taking it where it is free."""
+
+    def release(self) -> None: ...
+
+
+class FileLock:
+    """A lock on a file, for the processes of one machine."""
+
+    def __init__(self, path: Path) -> None:
+        self._lock = filelock.FileLock(path, thread_local=False)
+
+    def take(self) -> bool:
+        if not self._lock.is_locked:
+            try:
+                self._lock.acquire(blocking=False)
+            except filelock.Timeout:
+                return False
+        return True
+
+    def release(self) -> None:
+        self._lock.release()

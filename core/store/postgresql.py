@@ -1,0 +1,345 @@
+"""PostgreSQL: connections, errors, transactions, and which processes are alive; not what is in the tables."""
+
+import logging
+import os
+import socket
+import threading
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn
+
+import psycopg
+from psycopg import errors
+from sqlalchemy import (
+    Connection,
+    CursorResult,
+    Engine,
+    ExceptionContext,
+    Executable,
+    Result,
+    Table,
+    create_engine,
+    event,
+    func,
+    inspect,
+    select,
+    text,
+)
+from sqlalchemy.dialects.postgresql import Insert
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from pincite.core.domain.errors import (
+    BusyError,
+    DamagedDatabaseError,
+    ForeignDirectoryError,
+    FullDiskError,
+    NewerDatabaseError,
+    SettingsError,
+    StorageError,
+)
+from pincite.core.domain.ports import Vectors
+from pincite.core.store.copies import NoCopies
+from pincite.core.store.database import Database, make_tables, migrate
+from pincite.core.store.pgvector import Pgvector, as_point
+from pincite.core.store.schema import REVISION
+from pincite.core.store.tsvector import TsvectorIndex
+from pincite.core.store.workers import this_worker
+
+log = logging.getLogger(__name__)
+
+BUSY_SECONDS = 30
+SCRUBBED = ("turns", "turn_lines", "trace_steps", "reviews", "pages", "passages", "passage_words", "embeddings")
+CONNECT_SECONDS = 10
+WRITERS, WORK, WORKERS = 1, 2, 3
+"""First halves of the keys of advisory locks: whoever writes several rows, work that one process does, processes."""
+MAKE_WORDS = (
+    """CREATE TABLE passage_words (number BIGINT PRIMARY KEY REFERENCES passages(number) ON DELETE CASCADE,
+       terms TSVECTOR NOT NULL, length INTEGER NOT NULL)""",
+    "CREATE INDEX passages_by_word ON passage_words USING gin (terms)",
+)
+"""The terms of each passage and their number; see ``tsvector.py``."""
+MAKE_POINTS = """CREATE TABLE points (key BYTEA, model TEXT COLLATE "C", point HALFVEC NOT NULL,
+  PRIMARY KEY (key, model), FOREIGN KEY (key, model) REFERENCES embeddings (key, model) ON DELETE CASCADE)"""
+"""Vectors as pgvector searches them; see ``pgvector.py``."""
+_PUT_POINTS = text(
+    """INSERT INTO points (key, model, point) VALUES (:key, :model, CAST(:point AS halfvec))
+       ON CONFLICT (key, model) DO UPDATE SET point = excluded.point"""
+)
+
+
+class PostgresqlDatabase(Database):
+    """One database, with a pool of connections that all threads share."""
+
+    def __init__(self, address: str) -> None:
+        self._local = threading.local()
+        try:
+            url = make_url(address).set(drivername="postgresql+psycopg")
+        except ArgumentError as error:
+            hint = "It looks like postgresql://user:password@host:5432/database."
+            raise SettingsError("PINCITE_DATABASE_URL is not the address of a database.", hint=hint) from error
+        self._name = f"{url.database} on {url.host or url.query.get('host') or 'this machine'}"
+        self._engine = create_engine(
+            url,
+            pool_pre_ping=True,
+            pool_size=10,
+            max_overflow=30,
+            hide_parameters=True,  # a message names no words of documents
+            connect_args={
+                "connect_timeout": CONNECT_SECONDS,
+                "prepare_threshold": None,  # a plan for any terms and documents would be a bad one for most
+                "options": f"-c lock_timeout={BUSY_SECONDS}s -c client_encoding=UTF8",
+            },
+        )
+        event.listen(self._engine, "handle_error", self._translate)
+        self._single = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._presence = _Presence(self._engine)
+        self._prepare()
+
+    def run(self, statement: Executable, parameters: Sequence[Mapping[str, Any]] | None = None) -> Result[Any]:
+        if (own := self._own) is not None:
+            return own.execute(statement, parameters)
+        with self._single.connect() as connection:
+            result = connection.execute(statement, parameters)
+            return result.freeze()() if result.returns_rows else result
+
+    def change(self, statement: Executable) -> int:
+        result = self.run(statement)
+        assert isinstance(result, CursorResult)
+        return result.rowcount
+
+    def insert(self, table: Table) -> Insert:
+        return Insert(table)
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._own is not None
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """As for SQLite, who writes several rows waits for whoever else does: what was looked up before stays true."""
+        if self.in_transaction:
+            yield
+            return
+        with self._engine.begin() as connection:
+            connection.execute(select(func.pg_advisory_xact_lock(WRITERS, 0)))
+            self._local.connection = connection
+            try:
+                yield
+            finally:
+                self._local.connection = None
+
+    @contextmanager
+    def searching(self, ef_search: int) -> Iterator[None]:
+        """Search graphs with this effort: the number of neighbours that HNSW keeps in view."""
+        effort = text(f"SET LOCAL hnsw.ef_search = {ef_search:d}")
+        if self._own is not None:
+            self._own.execute(effort)
+            yield
+            return
+        with self._engine.begin() as connection:
+            connection.execute(effort)
+            self._local.connection = connection
+            try:
+                yield
+            finally:
+                self._local.connection = None
+
+    def is_sound(self) -> bool:
+        return self.count(select(1)) == 1
+
+    def vectors_stored(self, model: str, vectors: Mapping[bytes, Vectors]) -> None:
+        if self.has_pgvector and vectors:
+            rows = [{"key": key, "model": model, "point": as_point(vector)} for key, vector in vectors.items()]
+            self.run(_PUT_POINTS, rows)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def this_worker(self) -> str:
+        return self._presence.worker()
+
+    def is_alive(self, worker: str) -> bool:
+        return worker == self._presence.name or self._presence.is_alive(worker)
+
+    def lock(self, name: str) -> "AdvisoryLock":
+        return AdvisoryLock(self._engine, name)
+
+    def keyword_index(self) -> TsvectorIndex:
+        return TsvectorIndex(self)
+
+    def nearest(self) -> Pgvector:
+        return Pgvector(self, self.searching if self.has_pgvector else None)
+
+    def copies(self) -> NoCopies:
+        return NoCopies()
+
+    def scrub(self, *, words: bool = False, max_bytes: int | None = None) -> bool:
+        """Have the server take deleted rows out of its tables now; its log and its backups are others' to empty."""
+        with self._single.connect() as connection:
+            for table in SCRUBBED:
+                connection.execute(text(f"VACUUM {table}"))
+        return True
+
+    def close(self) -> None:
+        self._presence.close()
+        self._engine.dispose()
+
+    @property
+    def _own(self) -> Connection | None:
+        own: Connection | None = getattr(self._local, "connection", None)
+        return own
+
+    def _translate(self, context: ExceptionContext) -> None:
+        """Raise StorageError for what the server refuses; a mistake of ours, such as a broken constraint, stays."""
+        error = context.original_exception
+        if isinstance(error, errors.DiskFull):
+            raise FullDiskError("The disk of the database is full.", hint="Free some space, then try again.") from error
+        if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected, errors.QueryCanceled)):
+            hint = "Try again in a moment."
+            raise BusyError("Another part of Pincite is writing to the library.", hint=hint) from error
+        if isinstance(error, (errors.IndexCorrupted, errors.DataCorrupted)):
+            hint = "Nothing was changed. Restore a backup of the database."
+            raise DamagedDatabaseError(f"The database is damaged ({_first_line(error)}).", hint=hint) from error
+        if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
+            self._cannot_be_used(error)
+
+    def _cannot_be_used(self, error: BaseException) -> NoReturn:
+        raise StorageError(
+            f"The database {self.name} cannot be used ({_first_line(error)}).",
+            hint="Check that the server is running, and the address in PINCITE_DATABASE_URL.",
+        ) from error
+
+    def _prepare(self) -> None:
+        with self.transaction():
+            connection = self._own
+            assert connection is not None
+            names = inspect(connection).get_table_names()
+            if "alembic_version" not in names:
+                if names:
+                    what = f"The database {self.name} has tables that Pincite did not make; nothing was changed."
+                    raise ForeignDirectoryError(what, hint="Name an empty database.")
+                self._make(connection)
+            revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one()
+            if revision > REVISION:
+                raise NewerDatabaseError(
+                    f"The database {self.name} was written by a newer Pincite.", hint="Install that version again."
+                )
+            if revision < REVISION:
+                migrate(connection, revision)
+            self.has_pgvector = "points" in names or self._make_points(connection)
+
+    def _make(self, connection: Connection) -> None:
+        make_tables(connection)
+        for statement in (*MAKE_WORDS, "CREATE TABLE alembic_version (version_num TEXT PRIMARY KEY)"):
+            connection.execute(text(statement))
+        connection.execute(text("INSERT INTO alembic_version VALUES (:revision)"), {"revision": REVISION})
+
+    def _make_points(self, connection: Connection) -> bool:
+        """Return whether the server has pgvector and lets us use it; without it every search is exact."""
+        offered = text("SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'")
+        if not connection.execute(offered).scalar_one():
+            return False
+        try:
+            with connection.begin_nested():
+                connection.execute(text("CREATE EXTENSION IF NOT EXISTS vector"))
+                connection.execute(text(MAKE_POINTS))
+        except DBAPIError:
+            log.warning("pgvector cannot be used; searches by meaning read all vectors.", exc_info=True)
+            return False
+        return True
+
+
+class AdvisoryLock:
+    """A lock that a session of the server holds: it is free once the process, or its connection, is gone."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self._engine = engine
+        self._key = _key(name)
+        self._held: Connection | None = None
+        self._taking = threading.Lock()
+
+    def take(self) -> bool:
+        with self._taking:
+            if self._held is not None and not _answers(self._held):
+                self._held = None
+            if self._held is None:
+                connection = _own_session(self._engine)
+                if connection.execute(select(func.pg_try_advisory_lock(WORK, self._key))).scalar_one():
+                    self._held = connection
+                else:
+                    connection.close()
+            return self._held is not None
+
+    def release(self) -> None:
+        with self._taking:
+            if self._held is not None:
+                _end(self._held)
+                self._held = None
+
+
+class _Presence:
+    """Shows other processes that this one is alive, for as long as its session with the server lasts."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.name = f"{socket.gethostname()}:{this_worker()}:{os.urandom(4).hex()}"
+        self._session: Connection | None = None
+        self._lock = threading.Lock()
+
+    def worker(self) -> str:
+        """Return this process's name, which others see as alive from now on."""
+        with self._lock:
+            if self._session is None or not _answers(self._session):
+                self._session = _own_session(self._engine)
+                self._session.execute(select(func.pg_advisory_lock_shared(WORKERS, _key(self.name))))
+        return self.name
+
+    def is_alive(self, worker: str) -> bool:
+        query = text(
+            """SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND granted
+               AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+               AND classid = :workers AND objid::bigint = :key"""
+        )
+        with self._engine.connect() as connection:
+            values = {"workers": WORKERS, "key": _key(worker) % 2**32}
+            return bool(connection.execute(query, values).scalar_one())
+
+    def close(self) -> None:
+        with self._lock:
+            if self._session is not None:
+                _end(self._session)
+                self._session = None
+
+
+def _own_session(engine: Engine) -> Connection:
+    """Return a connection that is kept, outside the pool, without an open transaction."""
+    connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+    connection.detach()
+    return connection
+
+
+def _end(session: Connection) -> None:
+    with suppress(DBAPIError, StorageError):
+        session.close()
+
+
+def _answers(session: Connection) -> bool:
+    try:
+        session.execute(select(1))
+    except (DBAPIError, StorageError):
+        session.invalidate()
+        session.close()
+        return False
+    return True
+
+
+def _key(name: str) -> int:
+    """Return a number of 32 bits with a sign, as the locks have."""
+    return int.from_bytes(zlib.crc32(name.encode()).to_bytes(4, "big"), "big", signed=True)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0]

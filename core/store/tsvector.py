@@ -1,0 +1,203 @@
+"""Keyword search in PostgreSQL: a tsvector of each passage's stems finds, and BM25 ranks as SQLite's FTS5 does."""
+
+import math
+import threading
+import time
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import TextClause, bindparam, text
+from Stemmer import Stemmer
+
+from pincite.core.domain.documents import Passage
+from pincite.core.store.database import Database
+from pincite.core.store.keywords import CONTEXT_WEIGHT, MAX_SCORED, TermIndex, beginnings, begins_only, index_terms
+
+K1, B = 1.2, 0.75
+"""BM25's constants, as in FTS5."""
+MIN_IDF = 1e-6
+RERANKED = 4
+"""How many times the wanted passages are ranked exactly; PostgreSQL's own rank chooses them."""
+MAX_POSITION, MAX_LENGTH = 16_383, 200
+"""Limits of PostgreSQL on a position; and characters of a term that count."""
+COUNTED_SECONDS, OFTEN_COUNTED = 60.0, 20_000
+"""How long the size of a library with more passages than this is taken to be what it was."""
+_WEIGHTS = f"'{{{CONTEXT_WEIGHT}, {CONTEXT_WEIGHT}, {CONTEXT_WEIGHT}, 1}}'::real[]"
+_OF_LABEL = {"A": 1.0, "D": CONTEXT_WEIGHT}
+"""The text of a passage is labelled A, its context D."""
+_PORTER, _STEMMING = Stemmer("porter"), threading.Lock()
+
+
+class TsvectorIndex(TermIndex):
+    """The table ``passage_words``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._size = (0.0, 0, 1.0)
+        """When the passages were counted, how many there were, and how many terms they have on average."""
+
+    def prepare(self, passages: Sequence[Passage]) -> Callable[[], None]:
+        rows = [{"id": passage.id, **_row(passage)} for passage in passages]
+        added = text(
+            """INSERT INTO passage_words (number, terms, length)
+               SELECT number, CAST(:terms AS tsvector), CAST(:length AS integer) FROM passages WHERE id = :id
+               ON CONFLICT (number) DO UPDATE SET terms = excluded.terms, length = excluded.length"""
+        )
+
+        def write() -> None:
+            if rows:
+                self._database.run(added, rows)
+
+        return write
+
+    def forget(self, document_id: str, page_index: int) -> None:
+        self._database.run(
+            text(
+                """DELETE FROM passage_words WHERE number IN
+                   (SELECT number FROM passages WHERE document_id = :document_id AND page_index = :page_index)"""
+            ).bindparams(document_id=document_id, page_index=page_index)
+        )
+
+    def indexed(self, document_id: str) -> set[str]:
+        rows = self._database.run(
+            text(
+                "SELECT id FROM passages JOIN passage_words USING (number) WHERE document_id = :document_id"
+            ).bindparams(document_id=document_id)
+        )
+        return set(rows.scalars())
+
+    def search(self, query: str, *, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
+        terms = dict.fromkeys(_Term(term) for term in self._chosen(query))
+        if not terms:
+            return []
+        passages = self._count()
+        idf = {term: _idf(passages, self._occurrences(term.text)) for term in terms}
+        found: dict[tuple[int, str, int], dict[_Term, float]] = {}
+        for row in self._database.run(self._statement(idf, document_ids, limit)):
+            number, passage_id, length, lexeme, labels = tuple(row)
+            counted = found.setdefault((number, passage_id, length), dict.fromkeys(terms, 0.0))
+            for term in terms:
+                if term.matches(lexeme):
+                    counted[term] += sum(_OF_LABEL[label] for label in labels)
+        average = self._size[2]
+        scored = [
+            (
+                sum(idf[term] * _saturated(times, length / average) for term, times in counted.items()),
+                number,
+                passage_id,
+            )
+            for (number, one, length), counted in found.items()
+        ]
+        scored.sort(key=lambda one: (-one[0], one[1]))
+        return [(passage_id, score) for score, _, passage_id in scored[:limit]]
+
+    def _statement(self, idf: Mapping["_Term", float], document_ids: Sequence[str], limit: int) -> TextClause:
+        values: dict[str, Any] = {
+            "query": " | ".join(term.query for term in idf),
+            "average": self._size[2],
+            "most": RERANKED * limit,
+            "lexemes": [term.stem for term in idf],
+            "beginnings": [term.stem for term in idf if term.begins],
+        }
+        ranks = []
+        for at, (term, weight) in enumerate(idf.items()):
+            values |= {f"idf{at}": weight, f"term{at}": term.query}
+            ranks.append(f"CAST(:idf{at} AS real) * ts_rank({_WEIGHTS}, terms, CAST(:term{at} AS tsquery))")
+        scope = "AND number IN (SELECT number FROM passages WHERE document_id IN :documents)" if document_ids else ""
+        statement = text(
+            f"""WITH found AS (
+                  SELECT number, terms, length FROM passage_words WHERE terms @@ CAST(:query AS tsquery) {scope}
+                  ORDER BY ({" + ".join(ranks)}) / ({1 - B} + {B} * length / CAST(:average AS real)) DESC, number
+                  LIMIT :most)
+                SELECT found.number, passages.id, found.length, lexeme, weights
+                FROM found JOIN passages USING (number) CROSS JOIN LATERAL unnest(found.terms)
+                WHERE lexeme = ANY(CAST(:lexemes AS text[])) OR lexeme ^@ ANY(CAST(:beginnings AS text[]))"""
+        )
+        if document_ids:
+            statement = statement.bindparams(bindparam("documents", list(document_ids), expanding=True))
+        return statement.bindparams(**values)
+
+    def absent(self, words: Sequence[str], *, document_ids: Sequence[str]) -> list[str]:
+        scope = "AND number IN (SELECT number FROM passages WHERE document_id IN :documents)" if document_ids else ""
+        query = text(f"SELECT 1 FROM passage_words WHERE terms @@ CAST(:begins AS tsquery) {scope} LIMIT 1")
+        if document_ids:
+            query = query.bindparams(bindparam("documents", list(document_ids), expanding=True))
+        return [
+            word
+            for word, beginning in beginnings(words).items()
+            if self._database.row(query.bindparams(begins=f"{_quoted(_stem(beginning))}:*")) is None
+        ]
+
+    def _count(self) -> int:
+        counted_at, passages, _ = self._size
+        if passages < OFTEN_COUNTED or time.monotonic() - counted_at > COUNTED_SECONDS:
+            row = self._database.row(text("SELECT count(*) AS passages, sum(length) AS terms FROM passage_words"))
+            assert row is not None
+            average = int(row["terms"] or 0) / (row["passages"] or 1)
+            self._size = (time.monotonic(), row["passages"], average or 1.0)
+        return self._size[1]
+
+    def _occurrences(self, term: str) -> int:
+        counted = text(
+            """SELECT count(*) FROM (SELECT 1 FROM passage_words WHERE terms @@ CAST(:term AS tsquery) LIMIT :most)
+               AS found"""
+        )
+        return self._database.count(counted.bindparams(term=_Term(term).query, most=MAX_SCORED + 1))
+
+
+class _Term:
+    """A term of a query, as the passages have it."""
+
+    def __init__(self, term: str) -> None:
+        self.text, self.begins, self.stem = term, begins_only(term), _stem(term)
+
+    @property
+    def query(self) -> str:
+        return _quoted(self.stem) + (":*" if self.begins else "")
+
+    def matches(self, lexeme: str) -> bool:
+        return lexeme.startswith(self.stem) if self.begins else lexeme == self.stem
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Term) and other.query == self.query
+
+    def __hash__(self) -> int:
+        return hash(self.query)
+
+
+def _row(passage: Passage) -> dict[str, object]:
+    places: dict[str, list[str]] = {}
+    position = 0
+    for label, words in (("D", passage.context), ("A", passage.text)):
+        for term in filter(None, index_terms(words)):
+            position += 1
+            places.setdefault(_stem(term), []).append(f"{min(position, MAX_POSITION)}{label}")
+    terms = " ".join(f"{_quoted(term)}:{','.join(at)}" for term, at in places.items())
+    return {"terms": terms, "length": position}
+
+
+def _stem(term: str) -> str:
+    """Return the term without accents on Latin letters, and its Porter stem, as FTS5's tokenizers make it."""
+    plain = "".join(_bare(letter) for letter in term)[:MAX_LENGTH]
+    with _STEMMING:  # a stemmer keeps the word it works on
+        return str(_PORTER.stemWord(plain))
+
+
+def _bare(letter: str) -> str:
+    base = unicodedata.normalize("NFD", letter)[:1]
+    return base if base.isascii() else letter
+
+
+def _quoted(term: str) -> str:
+    doubled = term.replace("\\", "\\\\").replace("'", "''")
+    return f"'{doubled}'"
+
+
+def _idf(passages: int, occurrences: int) -> float:
+    return max(math.log((passages - occurrences + 0.5) / (occurrences + 0.5)), MIN_IDF)
+
+
+def _saturated(times: float, length: float) -> float:
+    """``length``: in averages."""
+    return times * (K1 + 1) / (times + K1 * (1 - B + B * length))
