@@ -18,6 +18,8 @@ from pincite.core.services.ingest import OF_READING
 if TYPE_CHECKING:
     from pincite.core.services.bootstrap import Pincite
 
+pytest_plugins = ["tests.databases"]
+
 hypothesis.settings.register_profile(
     "unhurried", hypothesis.settings(), deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )

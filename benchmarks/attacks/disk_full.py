@@ -19,6 +19,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sqlalchemy import func, select
+
 from pincite.core.domain.settings import PACKAGE_ROOT
 
 FREE_KIB = (0, 512, 64, 4096, 200, 1500, 24, 2600)
@@ -123,7 +125,7 @@ def _missing(data: Path) -> list[str]:
 
     with look_into(Settings(data_dir=data)) as look:
         documents = {document.name: document for document in look.library.list()}
-        answers = look.database.connection.execute("SELECT count(*) FROM turns WHERE status = 'answered'").fetchone()[0]
+        answers = look.database.count(select(func.count()).select_from(turns).where(turns.c.status == "answered"))
     ready = {name for name, document in documents.items() if document.status is DocumentStatus.READY}
     lost = [f"{name} is not ready" for name in ("service-contract.pdf", "technical-report.pdf") if name not in ready]
     return lost + (["an answer"] if answers < 1 else [])

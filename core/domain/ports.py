@@ -171,6 +171,9 @@ class KeywordIndex(Protocol):
     def search(self, query: str, *, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
         """(passage id, BM25 score, larger is better), best first; any of the query's words may match."""
 
+    def is_sound(self) -> bool:
+        """Return whether it is undamaged and has exactly the passages of the library."""
+
     def absent(self, words: Sequence[str], *, document_ids: Sequence[str]) -> list[str]:
         """Return the words, of those in Latin letters, that begin like no word of these documents' passages."""
 

@@ -194,10 +194,10 @@ class Settings(Choices):
     """What holds for one data directory; all its paths derive from ``data_dir``."""
 
     data_dir: Path
-    database_url: str = Field(default="", repr=False)
-    """Address of a PostgreSQL database, by PINCITE_DATABASE_URL; empty: SQLite in ``data_dir``."""
-    shared_files: Path | None = None
-    """Folder of the documents' files, by PINCITE_FILES, where that is not in ``data_dir``."""
+    database_url: str = Field(default_factory=lambda: os.environ.get(f"{VARIABLES}DATABASE_URL", ""), repr=False)
+    """Address of a PostgreSQL database; empty: SQLite in ``data_dir``."""
+    shared_files: str = Field(default_factory=lambda: os.environ.get(f"{VARIABLES}FILES", ""))
+    """Folder of the documents' files; empty: in ``data_dir``."""
 
     def but(self, **values: Any) -> "Settings":
         """Return the same with other values. Raises SettingsError."""
@@ -222,7 +222,7 @@ class Settings(Choices):
 
     @property
     def files_dir(self) -> Path:
-        return self.shared_files or self.data_dir / "files"
+        return Path(self.shared_files).expanduser().resolve() if self.shared_files else self.data_dir / "files"
 
     @property
     def models_dir(self) -> Path:
@@ -317,18 +317,9 @@ def load_settings(data_dir: Path | None = None) -> Settings:
     try:
         Choices(**stored)
         origin = "The environment"
-        return Settings(data_dir=directory, **_server_settings(), **dict(_InForce(**stored)))
+        return Settings(data_dir=directory, **dict(_InForce(**stored)))
     except SettingsError as error:
         raise SettingsError(f"{origin} cannot be used: {error.message}", hint=error.hint) from error
-
-
-def _server_settings() -> dict[str, Any]:
-    """Return what whoever sets up a server decides, not a user."""
-    url, files = (os.environ.get(f"{VARIABLES}{name}", "") for name in ("DATABASE_URL", "FILES"))
-    if url and not url.startswith(("postgresql://", "postgres://")):
-        hint = "It looks like postgresql://user:password@host:5432/database."
-        raise SettingsError("PINCITE_DATABASE_URL is not the address of a PostgreSQL database.", hint=hint)
-    return {"database_url": url, "shared_files": Path(files).expanduser().resolve() if files else None}
 
 
 def save_choices(data_dir: Path, values: Mapping[str, Any]) -> None:

@@ -66,7 +66,8 @@ class Pincite:
 
         check_engine(settings.engine)
         check_ours(settings)
-        check_whole(settings)
+        if not settings.database_url:
+            check_whole(settings)
         keep_private(settings.data_dir)
         self._forget = forget_runs
         self.database = open_database(settings)

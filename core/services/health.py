@@ -57,11 +57,10 @@ class Health:
         settings = self._current()
         parts = {
             "documents": settings.files_dir,
-            "database": settings.database_path,
             "checkpoints": settings.checkpoints_path,
             "models": settings.models_dir,
         }
-        return {name: _size_of(path) for name, path in parts.items()}
+        return {"database": self._stores.database_size()} | {name: _size_of(path) for name, path in parts.items()}
 
     def _storage(self) -> HealthCheck:
         directory = self._current().data_dir
@@ -73,7 +72,7 @@ class Health:
 
     def _database(self) -> HealthCheck:
         sound = self._stores.database_is_sound()
-        return HealthCheck("database", sound, str(self._current().database_path), "Restore it from a backup.")
+        return HealthCheck("database", sound, self._stores.database_name, "Restore it from a backup.")
 
     def _embeddings(self) -> HealthCheck:
         try:

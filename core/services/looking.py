@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from pincite.core.domain.settings import Settings
 from pincite.core.store.collections import Collections
 from pincite.core.store.data_dir import check_ours
+from pincite.core.store.database import Database
 from pincite.core.store.library import Library
+from pincite.core.store.open import open_database
 from pincite.core.store.soundness import check_whole
 from pincite.core.store.sqlite import ReadOnlyDatabase
 
@@ -22,7 +24,7 @@ class Look:
     settings: Settings
     library: Library
     collections: Collections
-    database: ReadOnlyDatabase
+    database: Database
 
     def tables(self, document_id: str) -> "tuple[Table, ...]":
         """Return the tables of all pages that are read."""
@@ -48,8 +50,11 @@ def look_into(settings: Settings) -> Iterator[Look]:
     Raises StorageError.
     """
     check_ours(settings)
-    check_whole(settings)
-    database = ReadOnlyDatabase(settings.database_path)
+    if settings.database_url:
+        database = open_database(settings)
+    else:
+        check_whole(settings)
+        database = ReadOnlyDatabase(settings.database_path)
     try:
         yield Look(settings, Library(database, settings), Collections(database), database)
     finally:

@@ -22,6 +22,14 @@ class Condition:
         self._indexes = Indexes(database, settings)
         self.quarantine = settings.files_dir / QUARANTINE
 
+    @property
+    def database_name(self) -> str:
+        return self._database.name
+
+    def database_size(self) -> int:
+        """Return bytes."""
+        return self._database.size()
+
     def database_is_sound(self) -> bool:
         return self._database.is_sound()
 

@@ -37,6 +37,8 @@ def check_ours(settings: Settings) -> None:
         raise ForeignDirectoryError(
             f"{directory} cannot be used ({there.name} is not a folder).", hint="Choose a folder with --data-dir."
         )
+    if settings.database_url:
+        return  # the library is elsewhere
     stamped = stamp_of(directory)
     if not settings.database_path.exists():
         if stamped is None and (strangers := _strangers(directory)):

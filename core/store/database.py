@@ -86,6 +86,10 @@ class Database(ABC):
         """Return whether the engine finds nothing wrong with what it stores."""
 
     @abstractmethod
+    def size(self) -> int:
+        """Return the bytes that it takes."""
+
+    @abstractmethod
     def close(self) -> None: ...
 
     def vectors_stored(self, model: str, vectors: Mapping[bytes, Vectors]) -> None:  # noqa: B027 # most do nothing

@@ -2,11 +2,15 @@
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from typing import Protocol
 
 from pincite.core.domain.documents import Passage
 from pincite.core.store.keywords import CONTEXT_WEIGHT, MAX_SCORED, TermIndex, beginnings, begins_only, index_terms
+
+_PARTS = ("data", "idx", "content", "docsize", "config")
+_DIFFERS = """SELECT EXISTS (SELECT number FROM passages EXCEPT SELECT id FROM passage_words_content)
+  OR EXISTS (SELECT id FROM passage_words_content EXCEPT SELECT number FROM passages)"""
 
 
 class Connected(Protocol):
@@ -67,6 +71,25 @@ class Fts5Index(TermIndex):
             (expression, *values, limit),
         )
         return [(row["id"], row["score"]) for row in rows]
+
+    def is_sound(self) -> bool:
+        """FTS5 checks itself only where it may write, and so a copy of its tables does it."""
+        connection = self._database.connection
+        made = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'passage_words'").fetchone()
+        if made is None or connection.execute(_DIFFERS).fetchone()[0]:
+            return False
+        with closing(sqlite3.connect("", isolation_level=None)) as copy:
+            try:
+                copy.execute(made[0])
+                for part in _PARTS:
+                    rows = connection.execute(f"SELECT * FROM passage_words_{part}")
+                    marks = ",".join("?" * len(rows.description))
+                    copy.execute(f"DELETE FROM passage_words_{part}")
+                    copy.executemany(f"INSERT INTO passage_words_{part} VALUES ({marks})", map(tuple, rows))
+                copy.execute("INSERT INTO passage_words(passage_words) VALUES ('integrity-check')")
+            except sqlite3.DatabaseError:
+                return False
+        return True
 
     def absent(self, words: Sequence[str], *, document_ids: Sequence[str]) -> list[str]:
         scope, values = _within(document_ids)

@@ -17,7 +17,8 @@ MIN_VECTORS = 20_000
 """Below that, exact search is as fast."""
 RANKED = 2
 """How many times the wanted vectors are ranked by their full precision."""
-ESTIMATE_SECONDS = 60.0
+MANY_SECONDS = 60.0
+"""How long there are taken to be enough, once there were."""
 AT_ONCE = 500
 
 _POINTS = table("points", column("key"), column("model"))
@@ -28,22 +29,12 @@ class Pgvector:
 
     trouble = ""
 
-    def __init__(
-        self,
-        database: Database,
-        searching: Callable[[int], AbstractContextManager[None]] | None,
-        *,
-        least: int = MIN_VECTORS,
-    ) -> None:
-        """Search by ``searching``, which sets the effort of what is run inside; None where there is no pgvector.
-
-        ``least``: the number of vectors from which it searches.
-        """
+    def __init__(self, database: Database, searching: Callable[[int], AbstractContextManager[None]] | None) -> None:
+        """Search by ``searching``, which sets the effort of what is run inside; None where there is no pgvector."""
         self._database = database
         self._searching = searching
         self._vectors = StoredVectors(database)
-        self._least = least
-        self._estimated = (0.0, False)
+        self._many_until = 0.0
         self._stamp = cache(self._stamp_of)
 
     def in_step(self, index_id: int) -> bool:
@@ -89,14 +80,11 @@ class Pgvector:
         """Nothing is kept in memory."""
 
     def _are_many(self) -> bool:
-        estimated_at, many = self._estimated
-        if self._searching is None:
-            return False
-        if time.monotonic() - estimated_at > ESTIMATE_SECONDS or not estimated_at:
-            counted = text("SELECT count(*) FROM (SELECT 1 FROM points LIMIT :least) AS some")
-            many = self._database.count(counted.bindparams(least=self._least)) >= self._least
-            self._estimated = (time.monotonic(), many)
-        return many
+        if self._searching is not None and time.monotonic() > self._many_until:
+            counted = text("SELECT count(*) FROM (SELECT 1 FROM points LIMIT :least) AS counted")
+            if self._database.count(counted.bindparams(least=MIN_VECTORS)) >= MIN_VECTORS:
+                self._many_until = time.monotonic() + MANY_SECONDS
+        return time.monotonic() < self._many_until
 
     def _stamp_of(self, index_id: int) -> IndexStamp | None:
         row = self._database.row(select(vector_indexes).where(vector_indexes.c.id == index_id))

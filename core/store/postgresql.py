@@ -27,7 +27,7 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.dialects.postgresql import Insert
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from pincite.core.domain.errors import (
@@ -74,11 +74,7 @@ class PostgresqlDatabase(Database):
 
     def __init__(self, address: str) -> None:
         self._local = threading.local()
-        try:
-            url = make_url(address).set(drivername="postgresql+psycopg")
-        except ArgumentError as error:
-            hint = "It looks like postgresql://user:password@host:5432/database."
-            raise SettingsError("PINCITE_DATABASE_URL is not the address of a database.", hint=hint) from error
+        url = _url(address)
         self._name = f"{url.database} on {url.host or url.query.get('host') or 'this machine'}"
         self._engine = create_engine(
             url,
@@ -148,6 +144,9 @@ class PostgresqlDatabase(Database):
 
     def is_sound(self) -> bool:
         return self.count(select(1)) == 1
+
+    def size(self) -> int:
+        return self.count(select(func.pg_database_size(func.current_database())))
 
     def vectors_stored(self, model: str, vectors: Mapping[bytes, Vectors]) -> None:
         if self.has_pgvector and vectors:
@@ -250,6 +249,17 @@ class PostgresqlDatabase(Database):
             log.warning("pgvector cannot be used; searches by meaning read all vectors.", exc_info=True)
             return False
         return True
+
+
+def _url(address: str) -> URL:
+    try:
+        url = make_url(address)
+        if url.get_backend_name() not in ("postgresql", "postgres"):
+            raise ValueError(url.drivername)
+        return url.set(drivername="postgresql+psycopg")
+    except (ArgumentError, ValueError) as error:
+        hint = "It looks like postgresql://user:password@host:5432/database."
+        raise SettingsError("PINCITE_DATABASE_URL is not the address of a PostgreSQL database.", hint=hint) from error
 
 
 class AdvisoryLock:

@@ -26,6 +26,15 @@ class Trouble(StrEnum):
         return f"{self.format(database=settings.database_path.name, folder=settings.data_dir)} {HINT}"
 
 
+def only_sqlite(settings: Settings) -> None:
+    """Raises StorageError where the library is in PostgreSQL: its own tools back it up, restore it and mend it."""
+    if settings.database_url:
+        raise StorageError(
+            "The library is in PostgreSQL, and this command is for a data directory.",
+            hint=f"Use pg_dump and pg_restore, and copy the folder {settings.files_dir}.",
+        )
+
+
 def check_whole(settings: Settings) -> None:
     """Raise StorageError if opening the directory would lose something silently; changes nothing."""
     try:

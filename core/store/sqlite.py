@@ -229,6 +229,9 @@ class SqliteDatabase(Database):
         result: str = self.connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         return result == "ok"
 
+    def size(self) -> int:
+        return sum(file.stat().st_size for file in self.path.parent.glob(f"{self.path.name}*"))
+
     def number(self, query: str, values: Sequence[object] = ()) -> int:
         """Return the one number that a query gives."""
         found: int = self.connection.execute(query, tuple(values)).fetchone()[0]

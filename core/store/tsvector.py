@@ -21,6 +21,8 @@ RERANKED = 4
 """How many times the wanted passages are ranked exactly; PostgreSQL's own rank chooses them."""
 MAX_POSITION, MAX_LENGTH = 16_383, 200
 """Limits of PostgreSQL on a position; and characters of a term that count."""
+MIN_STEMMED, MAX_STEMMED = 3, 64
+"""Characters of what FTS5's Porter tokenizer stems."""
 COUNTED_SECONDS, OFTEN_COUNTED = 60.0, 20_000
 """How long the size of a library with more passages than this is taken to be what it was."""
 _WEIGHTS = f"'{{{CONTEXT_WEIGHT}, {CONTEXT_WEIGHT}, {CONTEXT_WEIGHT}, 1}}'::real[]"
@@ -82,12 +84,8 @@ class TsvectorIndex(TermIndex):
                     counted[term] += sum(_OF_LABEL[label] for label in labels)
         average = self._size[2]
         scored = [
-            (
-                sum(idf[term] * _saturated(times, length / average) for term, times in counted.items()),
-                number,
-                passage_id,
-            )
-            for (number, one, length), counted in found.items()
+            (sum(idf[term] * _saturated(times, size / average) for term, times in counted.items()), number, passage_id)
+            for (number, passage_id, size), counted in found.items()
         ]
         scored.sort(key=lambda one: (-one[0], one[1]))
         return [(passage_id, score) for score, _, passage_id in scored[:limit]]
@@ -117,6 +115,10 @@ class TsvectorIndex(TermIndex):
         if document_ids:
             statement = statement.bindparams(bindparam("documents", list(document_ids), expanding=True))
         return statement.bindparams(**values)
+
+    def is_sound(self) -> bool:
+        lacking = text("SELECT count(*) FROM passages WHERE number NOT IN (SELECT number FROM passage_words)")
+        return not self._database.count(lacking)
 
     def absent(self, words: Sequence[str], *, document_ids: Sequence[str]) -> list[str]:
         scope = "AND number IN (SELECT number FROM passages WHERE document_id IN :documents)" if document_ids else ""
@@ -180,6 +182,8 @@ def _row(passage: Passage) -> dict[str, object]:
 def _stem(term: str) -> str:
     """Return the term without accents on Latin letters, and its Porter stem, as FTS5's tokenizers make it."""
     plain = "".join(_bare(letter) for letter in term)[:MAX_LENGTH]
+    if not MIN_STEMMED <= len(plain) <= MAX_STEMMED:
+        return plain
     with _STEMMING:  # a stemmer keeps the word it works on
         return str(_PORTER.stemWord(plain))
 

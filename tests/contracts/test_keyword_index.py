@@ -1,47 +1,42 @@
 """What every keyword index promises: any word finds, rare words count more, every script is found, no text is code."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from pincite.core.domain.documents import Passage
-from pincite.core.store.fts5 import Fts5Index
-from pincite.core.store.sqlite import SqliteDatabase
+from pincite.core.domain.ports import KeywordIndex
+from pincite.core.store.database import Database
+from pincite.core.store.schema import documents, passages
 
 ONE, TWO = "1" * 64, "2" * 64
-Fill = Callable[..., Fts5Index]
+Fill = Callable[..., KeywordIndex]
 
 
 @pytest.fixture
-def fill(tmp_path: Path) -> Fill:
+def fill(database: Database) -> Fill:
     """An index over these texts, one passage each, named ``document:number``."""
 
-    def filled(*texts: str, document_id: str = ONE, context: str = "") -> Fts5Index:
-        database = SqliteDatabase(tmp_path / "words.db")
-        with database.transaction() as connection:
-            connection.execute(
-                """INSERT OR IGNORE INTO documents (id, name, byte_size, added_at, status)
-                   VALUES (?, 'a', 1, '', 'ready')""",
-                (document_id,),
-            )
-            made = [
-                Passage(f"{document_id}:{number}", document_id, number, "", text, 0, len(text), context=context)
-                for number, text in enumerate(texts)
-            ]
-            connection.executemany(
-                """INSERT INTO passages (id, document_id, page_index, start, "end", embedding_key)
-                   VALUES (?, ?, ?, 0, 0, x'00')""",
-                [(passage.id, document_id, passage.page_index) for passage in made],
-            )
-        index = Fts5Index(database)
+    def filled(*texts: str, document_id: str = ONE, context: str = "") -> KeywordIndex:
+        row = {"id": document_id, "name": "a", "byte_size": 1, "added_at": "", "status": "ready"}
+        made = [
+            Passage(f"{document_id}:{number}", document_id, number, "", text, 0, len(text), context=context)
+            for number, text in enumerate(texts)
+        ]
+        place = {"document_id": document_id, "start": 0, "end": 0, "embedding_key": b"\0"}
+        with database.transaction():
+            database.run(database.insert(documents).values(row).on_conflict_do_nothing())
+            for passage in made:
+                values = place | {"id": passage.id, "page_index": passage.page_index}
+                database.run(database.insert(passages).values(values))
+        index = database.keyword_index()
         index.add(made)
         return index
 
     return filled
 
 
-def found(index: Fts5Index, query: str, *documents: str) -> list[int]:
+def found(index: KeywordIndex, query: str, *documents: str) -> list[int]:
     return [int(name.split(":")[1]) for name, _ in index.search(query, document_ids=documents, limit=10)]
 
 

@@ -1,22 +1,23 @@
 """What every passage index promises: the nearest first, filtered by document, nothing twice, nothing after removal.
 
-Two ways lead to it: exactly in SQLite's vectors, and approximately in Chroma where that is in step.
+Two ways lead to it: exactly in the stored vectors, and approximately in Chroma or by pgvector, where in step.
 """
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import pytest
+from sqlalchemy import delete, insert, select, update
 
 from pincite.core.domain.errors import IndexMismatchError
 from pincite.core.domain.ports import Vectors
-from pincite.core.store.chroma import Chroma
+from pincite.core.store import pgvector
+from pincite.core.store.database import Database
 from pincite.core.store.exact import MeaningIndex
-from pincite.core.store.sqlite import SqliteDatabase
-from pincite.core.store.vectors import IndexStamp, StoredVectors
+from pincite.core.store.schema import documents, embeddings, passages, vector_indexes
+from pincite.core.store.vectors import IndexStamp, Nearest, StoredVectors, note_change
 
 STAMP = IndexStamp("test", "1", 16)
 ONE, TWO = "1" * 64, "2" * 64
@@ -32,51 +33,49 @@ def unit_vectors(count: int, seed: int = 0) -> Vectors:
 class Shelf:
     """Documents of passages that have vectors, in the tables where ingest puts them."""
 
-    database: SqliteDatabase
-    chroma: Chroma
+    database: Database
+    nearest: Nearest
     index: MeaningIndex
-    in_chroma: bool
+    approximate: bool
 
     def add(self, document_id: str, vectors: Vectors) -> None:
         keys = [hashlib.sha256(vector.tobytes()).digest() for vector in vectors]
-        with self.database.transaction() as connection:
+        row = {"id": document_id, "name": "a.pdf", "byte_size": 1, "added_at": "", "status": "ready"}
+        place = {"document_id": document_id, "start": 0, "end": 4}
+        rows = [
+            place | {"id": f"{document_id}:{number}:0", "page_index": number, "embedding_key": key}
+            for number, key in enumerate(keys)
+        ]
+        with self.database.transaction():
             self._clear(document_id)
-            connection.execute(
-                """INSERT OR IGNORE INTO documents (id, name, byte_size, added_at, status)
-                   VALUES (?, 'a.pdf', 1, '', 'ready')""",
-                (document_id,),
-            )
-            connection.executemany(
-                """INSERT INTO passages (id, document_id, page_index, start, "end", embedding_key)
-                   VALUES (?, ?, ?, 0, 4, ?)""",
-                [(f"{document_id}:{number}:0", document_id, number, key) for number, key in enumerate(keys)],
-            )
+            self.database.run(self.database.insert(documents).values(row).on_conflict_do_nothing())
+            self.database.run(self.database.insert(passages), rows)
             StoredVectors(self.database).put(dict(zip(keys, vectors, strict=True)), STAMP)
         self.settle()
 
     def remove(self, document_id: str) -> None:
-        with self.database.transaction() as connection:
+        with self.database.transaction():
             self._clear(document_id)
-            connection.execute("DELETE FROM documents WHERE id = ?", (document_id,))
+            self.database.run(delete(documents).where(documents.c.id == document_id))
         self.settle()
 
     def settle(self) -> None:
-        while self.in_chroma and self.chroma.keep_in_step(1, STAMP, lambda: False):
+        while self.approximate and self.nearest.keep_in_step(1, STAMP, lambda: False):
             pass
 
     def _clear(self, document_id: str) -> None:
-        connection = self.database.connection
-        connection.execute("DELETE FROM passages WHERE document_id = ?", (document_id,))
+        self.database.run(delete(passages).where(passages.c.document_id == document_id))
+        note_change(self.database, documents.c.id == document_id)
 
 
 @pytest.fixture(params=["exact", "approximate"])
-def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shelf]:
-    database = SqliteDatabase(tmp_path / "pincite.db")
-    chroma = Chroma(database)
-    index = MeaningIndex(database, STAMP, lambda vector, limit: chroma.closest(1, vector, limit))
-    yield Shelf(database, chroma, index, request.param == "approximate")
-    chroma.forget()
-    database.close()
+def shelf(request: pytest.FixtureRequest, database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shelf]:
+    monkeypatch.setattr(pgvector, "MIN_VECTORS", 1)
+    nearest = database.nearest()
+    database.run(insert(vector_indexes).values(**asdict(STAMP), role="active"))
+    index = MeaningIndex(database, STAMP, lambda vector, limit: nearest.closest(1, vector, limit))
+    yield Shelf(database, nearest, index, request.param == "approximate")
+    nearest.forget()
 
 
 def test_closest_passage_comes_first_with_its_cosine(shelf: Shelf) -> None:
@@ -88,9 +87,9 @@ def test_closest_passage_comes_first_with_its_cosine(shelf: Shelf) -> None:
         expected = np.argsort(-(vectors @ vectors[7]))[:5]
         assert [name for name, _ in found] == [f"{ONE}:{number}:0" for number in expected]
         assert [score for _, score in found] == pytest.approx(sorted(vectors @ vectors[7])[:-6:-1], abs=1e-4)
-    if shelf.in_chroma:
-        assert shelf.chroma.closest(1, vectors[7], 5) is not None
-        assert shelf.chroma.closest(2, vectors[7], 5) is None, "another index is not here"
+    if shelf.approximate:
+        assert shelf.nearest.closest(1, vectors[7], 5) is not None
+        assert shelf.nearest.closest(2, vectors[7], 5) is None, "another index is not here"
 
 
 def test_search_stays_within_the_documents_asked_for(shelf: Shelf) -> None:
@@ -163,10 +162,12 @@ def test_vector_that_the_index_was_not_built_for_is_refused(shelf: Shelf) -> Non
 
 def test_passages_without_a_sound_vector_are_counted_and_not_ranked(shelf: Shelf) -> None:
     shelf.add(ONE, unit_vectors(6, 1))
-    keys = [row["key"] for row in shelf.database.connection.execute("SELECT key FROM embeddings ORDER BY rowid")]
+    of_passages = select(passages.c.embedding_key).order_by(passages.c.number)
+    keys = [bytes(key) for key in shelf.database.run(of_passages).scalars()]
     wrong = [np.full(16, value, dtype="<f4").tobytes() for value in (np.nan, np.inf, 1e30)] + [b"", b"abc"]
     for key, stored in zip(keys, wrong, strict=False):
-        shelf.database.connection.execute("UPDATE embeddings SET vector = ? WHERE key = ?", (stored, key))
+        shelf.database.run(update(embeddings).where(embeddings.c.key == key).values(vector=stored))
+    note_change(shelf.database)
     shelf.settle()
     assert shelf.index.lacking([ONE]) == shelf.index.lacking(()) == 5 and shelf.index.count() == 1
     assert [name for name, _ in shelf.index.search(unit_vectors(1)[0], document_ids=[], limit=9)] == [f"{ONE}:5:0"]

@@ -24,7 +24,7 @@ from pincite.core.domain.errors import FullDiskError, StorageError
 from pincite.core.domain.settings import Settings
 from pincite.core.store.copies import copy_whole
 from pincite.core.store.data_dir import LOCK, STAMP, alone, check_ours
-from pincite.core.store.soundness import check_whole
+from pincite.core.store.soundness import check_whole, only_sqlite
 from pincite.core.store.sqlite import ReadOnlyDatabase
 
 MANIFEST = "pincite-backup.json"
@@ -63,6 +63,7 @@ def backup(settings: Settings, target: Path) -> BackedUp:
 
     Raises StorageError; nothing that exists is overwritten.
     """
+    only_sqlite(settings)
     check_ours(settings)
     check_whole(settings)
     if not settings.database_path.exists():

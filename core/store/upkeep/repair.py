@@ -16,10 +16,10 @@ from pincite.core.store.fts5 import Fts5Index
 from pincite.core.store.library import Library, stored_passage
 from pincite.core.store.private import keep_private
 from pincite.core.store.records import damaged_records
-from pincite.core.store.soundness import misplaced, trouble_of
+from pincite.core.store.soundness import misplaced, only_sqlite, trouble_of
 from pincite.core.store.sqlite import ReadOnlyDatabase, SqliteDatabase, has_our_tables
 from pincite.core.store.upkeep.defects import DefectKind
-from pincite.core.store.upkeep.verify import PASSAGES, changed_pages, verify, words_are_sound
+from pincite.core.store.upkeep.verify import PASSAGES, changed_pages, verify
 
 if TYPE_CHECKING:
     from pincite.core.services.bootstrap import Pincite
@@ -40,6 +40,7 @@ class Repair:
     def files(self) -> Iterator[str]:
         """Bring the directory to a state in which it can be opened, and yield what was done. Raises StorageError."""
         settings = self._settings
+        only_sqlite(settings)
         with suppress(DamagedDatabaseError):
             check_ours(settings)
         with alone(settings.data_dir):
@@ -97,11 +98,11 @@ class Repair:
             )
             for document in Library(database, self._settings).list():
                 pages = {each.page_index for each in damaged if each.subject == document.id and each.page_index >= 0}
-                pages |= set(changed_pages(connection, document.id))
+                pages |= set(changed_pages(database, document.id))
                 stored = database.number("SELECT count(*) FROM pages WHERE document_id = ?", (document.id,))
                 if pages or stored < document.page_count:
                     self.read_again[document.id] = sorted(pages)
-            if not words_are_sound(connection):
+            if not database.keyword_index().is_sound():
                 yield f"Rebuilt the keyword index. Passages indexed: {_index_words(database)}."
 
     def _set_aside(self, path: Path) -> str:
@@ -187,8 +188,7 @@ def _index_words(database: SqliteDatabase) -> int:
         made = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'passage_words'").fetchone()[0]
         connection.execute("DROP TABLE passage_words")
         connection.execute(made)
-        rows = connection.execute(PASSAGES)
-        while some := rows.fetchmany(PASSAGES_AT_ONCE):
+        for some in database.run(PASSAGES).mappings().partitions(PASSAGES_AT_ONCE):
             keywords.add([stored_passage(row) for row in some])
             count += len(some)
     return count
