@@ -14,6 +14,7 @@ import pytest
 from pincite.core.documents.reader import ProcessReader
 from pincite.core.domain.settings import PACKAGE_ROOT, Settings
 from pincite.core.services.ingest import OF_READING
+from tests.databases import address_of, new_database
 
 if TYPE_CHECKING:
     from pincite.core.services.bootstrap import Pincite
@@ -51,11 +52,31 @@ def contract_library(samples: Path, tmp_path_factory: pytest.TempPathFactory) ->
     return settings.data_dir
 
 
+@pytest.fixture(scope="session")
+def contract_database(contract_library: Path, postgresql_server: str) -> str:
+    """The name of a PostgreSQL database with the sample contract; to be used as a template, not to be opened."""
+    from pincite.core.services.bootstrap import open_pincite
+
+    name = new_database(postgresql_server)
+    address = address_of(postgresql_server, name)
+    data_dir = contract_library.with_name("postgresql")
+    with closing(open_pincite(Settings(data_dir=data_dir, engine="quoting", database_url=address))) as pincite:
+        pincite.ingest.add(PACKAGE_ROOT / "data" / "samples" / "service-contract.pdf", "service-contract.pdf")
+        assert pincite.ingest.wait(timeout_seconds=300)
+    return name
+
+
 @pytest.fixture
-def app(contract_library: Path, tmp_path: Path) -> "Iterator[Pincite]":
+def app(
+    request: pytest.FixtureRequest, contract_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> "Iterator[Pincite]":
     """Pincite, quoting, open on a library of the sample contract of its own."""
     from pincite.core.services.bootstrap import open_pincite
 
+    if "each_engine" in request.fixturenames and request.getfixturevalue("each_engine"):
+        server = request.getfixturevalue("postgresql_server")
+        name = new_database(server, request.getfixturevalue("contract_database"))
+        monkeypatch.setenv("PINCITE_DATABASE_URL", address_of(server, name))
     shutil.copytree(contract_library, tmp_path / "data")
     with closing(open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting"))) as pincite:
         yield pincite

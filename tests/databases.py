@@ -37,12 +37,38 @@ def postgresql_server(testrun_uid: str) -> str:
 @pytest.fixture
 def postgresql(postgresql_server: str) -> Iterator[str]:
     """Yield the address of a new, empty database."""
+    name = new_database(postgresql_server)
+    yield address_of(postgresql_server, name)
+    _drop(postgresql_server, name)
+
+
+@pytest.fixture(params=ENGINES)
+def each_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Have the libraries of a test kept by each engine; return the address of the database, nothing for SQLite."""
+    address: str = request.getfixturevalue("postgresql") if request.param == "postgresql" else ""
+    if address:
+        monkeypatch.setenv("PINCITE_DATABASE_URL", address)
+    return address
+
+
+def new_database(server: str, template: str = "template1") -> str:
+    """Return the name of a new database, which has what is in the template."""
     name = f"test_{uuid.uuid4().hex}"
-    with psycopg.connect(postgresql_server, autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-    yield postgresql_server.replace("/postgres?", f"/{name}?")
-    with psycopg.connect(postgresql_server, autocommit=True) as connection:
-        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+    _run(server, sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template)))
+    return name
+
+
+def address_of(server: str, name: str) -> str:
+    return server.replace("/postgres?", f"/{name}?")
+
+
+def _drop(server: str, name: str) -> None:
+    _run(server, sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def _run(server: str, statement: sql.Composed) -> None:
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(statement)
 
 
 @pytest.fixture(params=ENGINES)

@@ -122,6 +122,7 @@ def _missing(data: Path) -> list[str]:
     from pincite.core.domain.documents import DocumentStatus
     from pincite.core.domain.settings import Settings
     from pincite.core.services.looking import look_into
+    from pincite.core.store.schema import turns
 
     with look_into(Settings(data_dir=data)) as look:
         documents = {document.name: document for document in look.library.list()}

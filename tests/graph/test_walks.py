@@ -29,6 +29,8 @@ from pincite.core.questions.wording import NOT_FOUND
 from tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch
 from tests.questions.asking import plan_after, read
 
+pytestmark = pytest.mark.usefixtures("each_engine")
+
 RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"
 WRONG = "Overdue amounts bear interest at 5 % per week. [1]"
 PENALTY = "What interest do overdue amounts bear?"

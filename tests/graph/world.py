@@ -13,13 +13,13 @@ from pincite.core.domain.search import Candidate, Evidence, SearchPlan, SearchRe
 from pincite.core.domain.settings import Settings
 from pincite.core.domain.turns import Recalled, TurnSnapshot
 from pincite.core.graph.build import build_graph
-from pincite.core.graph.checkpoints import SqliteCheckpoints, forget_runs
+from pincite.core.graph.checkpoints import forget_runs, open_checkpoints
 from pincite.core.graph.context import Equipment, Lacking
 from pincite.core.services.turns import TurnRunner
 from pincite.core.store.collections import Collections
 from pincite.core.store.library import Library
+from pincite.core.store.open import open_database
 from pincite.core.store.sessions import Sessions
-from pincite.core.store.sqlite import SqliteDatabase
 from pincite.core.store.turns import Turns
 from pincite.core.text.terms import content_terms, words
 
@@ -195,9 +195,9 @@ class World:
         **choices: Any,
     ) -> None:
         self.settings = Settings(data_dir=directory, **choices)
-        self.database = SqliteDatabase(self.settings.database_path)
+        self.database = open_database(self.settings)
         self.turns = Turns(self.database)
-        self.checkpoints = SqliteCheckpoints(self.settings.checkpoints_path)
+        self.checkpoints = open_checkpoints(self.settings.checkpoints_path, self.settings.database_url)
         self.sessions = Sessions(self.database)
         self.shelf = shelf or Shelf({"Service contract.pdf": CONTRACT, "report.pdf": REPORT})
         self.search = search or WordSearch(self.shelf)

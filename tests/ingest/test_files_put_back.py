@@ -11,6 +11,8 @@ from pincite.core.domain.settings import Settings
 from pincite.core.services.looking import look_into
 from tests.ingest.workshop import make_pdf, open_workshop
 
+pytestmark = pytest.mark.usefixtures("each_engine")
+
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "missing": Path.unlink,
     "empty": lambda path: path.write_bytes(b""),

@@ -41,6 +41,7 @@ from pincite.core.store.sessions import Sessions
 from pincite.core.store.sqlite import SqliteDatabase
 from tests.ingest.pdfium_reader import PdfiumReader
 from tests.ingest.workshop import LONG_SECONDS, describe, make_pdf, open_workshop
+from tests.support.rows import sqlite_of
 from tests.support.waiting import wait_until
 
 RATES = "Late payments bear interest at nine percent a year, counted by the day from the due date."
@@ -184,7 +185,7 @@ def test_passages_missing_from_the_keyword_index_are_indexed_in_a_stage_of_its_o
     with open_workshop(settings) as shop:
         document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", [RATES, PARKING]), "a.pdf").document
         shop.finish()
-        shop.database.connection.execute("DELETE FROM passage_words")
+        sqlite_of(shop).connection.execute("DELETE FROM passage_words")
         seen: list[tuple[JobStage, int, int]] = []
         prepare = shop.keywords.prepare
 
@@ -426,7 +427,7 @@ def test_what_an_older_reader_read_is_read_again_and_searched_meanwhile(settings
         document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", [RATES, PARKING, ""]), "a.pdf").document
         shop.finish()
         assert shop.library.outdated() == []
-        shop.database.connection.execute("UPDATE pages SET reader = 0 WHERE page_index > 0")  # as older versions do
+        sqlite_of(shop).connection.execute("UPDATE pages SET reader = 0 WHERE page_index > 0")  # as older versions do
         assert shop.library.outdated() == [document.id]
         before = shop.rows()
         found_meanwhile.clear()
@@ -446,14 +447,14 @@ def test_what_cannot_be_read_again_stays_as_it_was(settings: Settings, tmp_path:
     with open_workshop(settings, PdfiumReader(recognised={1: "Stamped and signed in Bremen."})) as shop:
         document = shop.ingest.add(path, "a.pdf").document
         shop.finish()
-        shop.database.connection.execute("UPDATE pages SET reader = 0")
+        sqlite_of(shop).connection.execute("UPDATE pages SET reader = 0")
     with open_workshop(settings.but(ocr=False), Failing()) as shop:
         shop.ingest.read_again([document.id])
         shop.finish()
         assert len(shop.found("parking")) == len(shop.found("Bremen")) == 1
         assert shop.library.outdated() == [], "a scan is not offered while OCR is off"
         shop.library.file_path(document.id).unlink()
-        shop.database.connection.execute("UPDATE pages SET reader = 0")
+        sqlite_of(shop).connection.execute("UPDATE pages SET reader = 0")
         assert shop.library.outdated() == [], "nor is what has no file"
 
 
@@ -475,7 +476,7 @@ def test_scan_is_identified_even_after_interrupted_recognition(settings: Setting
         shop.ingest.retry(document.id)
         shop.finish()
         assert shop.library.get(document.id).title == "Lease of the quay"
-        contexts = shop.database.connection.execute("SELECT DISTINCT context FROM passages").fetchall()
+        contexts = sqlite_of(shop).connection.execute("SELECT DISTINCT context FROM passages").fetchall()
         assert [row["context"] for row in contexts] == ["Lease of the quay"]
 
 

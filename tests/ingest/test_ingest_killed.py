@@ -17,6 +17,7 @@ from pincite.core.store.sqlite import SqliteDatabase
 from tests.ingest.doomed import FILES, RECOGNISED, ingest_until_killed
 from tests.ingest.pdfium_reader import PdfiumReader
 from tests.ingest.workshop import LONG_SECONDS, Workshop, make_pdf, open_workshop
+from tests.support.rows import sqlite_of
 
 MAX_STARTS = 80
 
@@ -31,7 +32,7 @@ def start() -> Iterator[multiprocessing.context.ForkServerContext]:
 
 def _state(shop: Workshop) -> tuple[object, ...]:
     """Everything that must come out the same, however often the work was interrupted."""
-    connection = shop.database.connection
+    connection = sqlite_of(shop).connection
     passages = connection.execute("SELECT id, heading_path, context FROM passages ORDER BY id").fetchall()
     pages = connection.execute("SELECT document_id, page_index, status, text FROM pages ORDER BY 1, 2").fetchall()
     found = sorted(shop.found("matter5 part17 Bremen Ghent"))

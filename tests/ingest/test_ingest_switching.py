@@ -18,6 +18,8 @@ from tests.ingest.doomed import build_until_killed
 from tests.ingest.other_embedder import OtherEmbedder, choose
 from tests.ingest.workshop import LONG_SECONDS, Workshop, make_pdf, open_workshop
 
+pytestmark = pytest.mark.usefixtures("each_engine")
+
 PAGES = [f"Chapter {number} of the contract speaks of matter{number}." for number in range(150)]
 
 

@@ -9,6 +9,7 @@ from pincite.core.domain.documents import DocumentStatus, MetadataField, Metadat
 from pincite.core.domain.settings import Settings
 from tests.ingest.pdfium_reader import PdfiumReader
 from tests.ingest.workshop import Workshop, make_pdf, open_workshop
+from tests.support.rows import sqlite_of
 
 PAGES = [f"Clause {number} speaks of matter{number}." for number in range(20)]
 OLD, NEW = "terms", "Charter of the Bremen shipyard"
@@ -19,7 +20,7 @@ def titled(title: str) -> tuple[MetadataField, ...]:
 
 
 def contexts(shop: Workshop) -> set[str]:
-    return {row["context"] for row in shop.database.connection.execute("SELECT context FROM passages")}
+    return {row["context"] for row in sqlite_of(shop).connection.execute("SELECT context FROM passages")}
 
 
 def similarity(shop: Workshop, text: str) -> float:

@@ -9,6 +9,7 @@ import pytest
 
 from pincite.core.domain.settings import Settings
 from tests.ingest.workshop import LONG_SECONDS, Workshop, make_pdf, open_workshop
+from tests.support.rows import sqlite_of
 
 PAGES = [f"Chapter {number} of the contract speaks of matter{number}." for number in range(70)]
 MORE = [f"Section {number} of the other paper deals with thing{number}." for number in range(70)]
@@ -51,7 +52,7 @@ def test_vectors_lost_from_the_database_are_rebuilt(copied: Settings) -> None:
         assert vectors_rebuilt(shop)
     with open_workshop(copied) as shop:
         shop.ingest.close()
-        connection = shop.database.connection
+        connection = sqlite_of(shop).connection
         connection.execute("DELETE FROM embeddings WHERE rowid % 3 = 0")
         connection.execute(
             "UPDATE embeddings SET vector = ? WHERE rowid % 3 = 1", (np.full(384, np.nan, dtype="<f4").tobytes(),)

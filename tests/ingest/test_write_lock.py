@@ -19,6 +19,7 @@ from pincite.core.store import sqlite as database_module
 from pincite.core.store.sqlite import SqliteDatabase
 from tests.ingest.pdfium_reader import PdfiumReader
 from tests.ingest.workshop import make_pdf, open_workshop
+from tests.support.rows import sqlite_of
 
 CHARACTERS = 71_000
 PAGES = {
@@ -58,13 +59,13 @@ def test_nothing_that_takes_time_is_done_under_the_write_lock(
 ) -> None:
     calls: list[str] = []
     with open_workshop(settings, OneTextReader(PAGES[kind])) as shop:
-        monkeypatch.setattr(keywords_module, "index_terms", watch(keywords_module.index_terms, shop.database, calls))
+        monkeypatch.setattr(keywords_module, "index_terms", watch(keywords_module.index_terms, sqlite_of(shop), calls))
         for name in ("encode_layout", "embedding_key"):
-            monkeypatch.setattr(shelf_module, name, watch(getattr(shelf_module, name), shop.database, calls))
+            monkeypatch.setattr(shelf_module, name, watch(getattr(shelf_module, name), sqlite_of(shop), calls))
         document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", ["text"]), "a.pdf").document
         assert shop.ingest.wait([document.id], searchable_only=True, timeout_seconds=300)
         assert calls == [] and shop.library.get(document.id).passage_count > 50
-        contexts = shop.database.connection.execute("SELECT max(length(context)) FROM passages").fetchone()[0]
+        contexts = sqlite_of(shop).connection.execute("SELECT max(length(context)) FROM passages").fetchone()[0]
         assert contexts < 2_000, "a heading is repeated with each passage, and so has a limit"
 
 

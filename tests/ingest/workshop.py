@@ -7,19 +7,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from fpdf import FPDF
+from sqlalchemy import text as sql
 
 from pincite.core.domain.documents import MetadataField, MetadataSource, Page
-from pincite.core.domain.ports import Embedder, PageReader, PdfInfo
+from pincite.core.domain.ports import Embedder, KeywordIndex, PageReader, PdfInfo
 from pincite.core.domain.settings import Settings
 from pincite.core.ingest.pipeline import Ingest
 from pincite.core.ingest.stages import Describe, Stores
 from pincite.core.services.registry import make_embedder
-from pincite.core.store.fts5 import Fts5Index
+from pincite.core.store.database import Database
 from pincite.core.store.indexes import Indexes
 from pincite.core.store.jobs import Jobs
 from pincite.core.store.library import Library
+from pincite.core.store.open import open_database
 from pincite.core.store.shelf import Shelf
-from pincite.core.store.sqlite import SqliteDatabase
 from tests.ingest.pdfium_reader import PdfiumReader
 
 TABLES = ("documents", "metadata", "pages", "passages", "passage_words", "embeddings", "jobs", "removals")
@@ -47,17 +48,16 @@ def describe(info: PdfInfo, first_pages: Sequence[Page], file_name: str) -> tupl
 @dataclass(frozen=True)
 class Workshop:
     settings: Settings
-    database: SqliteDatabase
+    database: Database
     library: Library
-    keywords: Fts5Index
+    keywords: KeywordIndex
     indexes: Indexes
     stores: Stores
     ingest: Ingest
 
     def rows(self) -> dict[str, int]:
         """How many rows each table of the library has."""
-        connection = self.database.connection
-        return {table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in TABLES}
+        return {table: self.database.count(sql(f"SELECT count(*) FROM {table}")) for table in TABLES}
 
     def vectors(self) -> int:
         return self.indexes.active()[1].count()
@@ -77,9 +77,9 @@ def open_workshop(
     embedders: Callable[[str, Settings], Embedder] = make_embedder,
     describe: Describe = describe,
 ) -> Iterator[Workshop]:
-    database = SqliteDatabase(settings.database_path)
+    database = open_database(settings)
     library = Library(database, settings)
-    keywords = Fts5Index(database)
+    keywords = database.keyword_index()
     indexes = Indexes(database, settings, embedders)
     shelf = Shelf(database, library, keywords, settings)
     stores = Stores(library, shelf, Jobs(database, shelf, indexes), indexes, database.lock("ingest"))

@@ -31,6 +31,8 @@ from pincite.core.services.grids import asked_of, new_column, template_of, templ
 from tests.model_servers import Script, fake_openai_server
 from tests.support.pdfs import headed, prose
 
+pytestmark = pytest.mark.usefixtures("each_engine")
+
 SECONDS = 300
 LEASES = {
     "kettle.pdf": "Lease of a hall at Kettle Lane. The lease begins on 15 March 2026. The rent is EUR 2,750 a month. "

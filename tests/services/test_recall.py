@@ -1,8 +1,12 @@
 """Sessions are found by what was asked and answered in them, in whatever words; their vectors go with them."""
 
+import pytest
+
 from pincite.core.domain.search import Mode
 from pincite.core.services.bootstrap import Pincite
-from tests.support.rows import sqlite_of
+from tests.support.rows import run_sql
+
+pytestmark = pytest.mark.usefixtures("each_engine")
 
 SECONDS = 300.0
 
@@ -30,7 +34,7 @@ def test_what_is_deleted_is_not_found_and_keeps_no_vector(app: Pincite) -> None:
     assert found(app, "late payment") == [session]
     app.deletion.session(session)
     assert found(app, "late payment") == []
-    assert sqlite_of(app).number("SELECT count(*) FROM turn_vectors") == 0
+    assert run_sql(app, "SELECT count(*) FROM turn_vectors").scalar_one() == 0
 
 
 def test_no_session_of_another_collection_is_found(app: Pincite) -> None:
@@ -43,7 +47,6 @@ def test_no_session_of_another_collection_is_found(app: Pincite) -> None:
 def test_changed_model_rebuilds_the_vectors(app: Pincite) -> None:
     session = asked(app, "What interest do overdue amounts bear?")
     assert found(app, "late payment") == [session]
-    with sqlite_of(app).transaction() as connection:
-        connection.execute("UPDATE turn_vectors SET model = 'another@1'")
+    run_sql(app, "UPDATE turn_vectors SET model = 'another@1'")
     assert found(app, "late payment") == [session]
-    assert sqlite_of(app).number("SELECT count(*) FROM turn_vectors WHERE model <> 'another@1'") == 1
+    assert run_sql(app, "SELECT count(*) FROM turn_vectors WHERE model <> 'another@1'").scalar_one() == 1

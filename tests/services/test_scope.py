@@ -16,6 +16,8 @@ from pincite.core.services.bootstrap import Pincite, open_pincite
 from tests.graph.world import ScriptedModel, Shelf, World
 from tests.support.pdfs import prose
 
+pytestmark = pytest.mark.usefixtures("each_engine")
+
 PENALTY = "What interest do overdue amounts bear?"
 RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"
 CONTRACT, REPORT = "id-Service contract.pdf", "id-report.pdf"

@@ -12,15 +12,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from langgraph.checkpoint.base import empty_checkpoint
 
+from pincite.core.domain.answers import AnswerPart
 from pincite.core.domain.errors import FullDiskError, TurnError
 from pincite.core.domain.settings import PACKAGE_ROOT
-from pincite.core.domain.turns import Turn, TurnStatus
+from pincite.core.domain.turns import ReviewDecision, Turn, TurnStatus
 from pincite.core.graph.checkpoints import forget_runs
 from pincite.core.graph.context import Lacking
+from pincite.core.store.reviews import Reviews
 from pincite.core.text.marks import plain_text
 from tests.graph.world import ScriptedModel, World
 from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.usefixtures("each_engine")
 
 RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"
 PENALTY = "What interest do overdue amounts bear?"
@@ -125,12 +130,9 @@ def test_the_conversation_is_what_the_turns_say(paused_world: tuple[World, Scrip
     assert model.gate is not None
     model.gate.set()
     first = world.ask(PENALTY).turn
-    with world.database.transaction() as connection:
-        connection.execute(
-            "INSERT INTO reviews (turn_id, decision, final_answer, reviewer, decided_at) "
-            "VALUES (?, 'edited', ?, 'a', '')",
-            (first.id, "As reviewed: 1.5 % per month."),
-        )
+    reviewed = (AnswerPart("As reviewed: 1.5 % per month."),)
+    reviews = Reviews(world.database, world.turns, cite=lambda turn, text: (reviewed, ()))
+    reviews.decide(first.id, ReviewDecision.EDITED, final_answer=reviewed[0].text)
     world.ask(PENALTY)
     assert "As reviewed: 1.5 % per month." in [message.text for message in model.requests[-1].history]
 
@@ -139,16 +141,16 @@ def test_finished_run_leaves_no_checkpoints(tmp_path: Path) -> None:
     world = World(tmp_path, ScriptedModel(RIGHT, RIGHT))
     for _ in range(2):
         world.ask(PENALTY)
-    assert world.checkpoints.saver.conn.execute("SELECT count(*) FROM checkpoints").fetchone()[0] == 0
+    assert list(world.checkpoints.threads()) == []
     world.close()
 
 
 def test_clearing_up_spares_a_run_that_begins_meanwhile(tmp_path: Path) -> None:
     world = World(tmp_path)
-    connection = world.checkpoints.saver.conn
 
     def begin(thread_id: str) -> None:
-        connection.execute("INSERT INTO checkpoints (thread_id, checkpoint_id) VALUES (?, '1')", (thread_id,))
+        configured = {"thread_id": thread_id, "checkpoint_ns": ""}
+        world.checkpoints.saver.put({"configurable": configured}, empty_checkpoint(), {}, {})
 
     def running() -> list[str]:
         begin("new")
@@ -156,7 +158,7 @@ def test_clearing_up_spares_a_run_that_begins_meanwhile(tmp_path: Path) -> None:
 
     begin("old")
     forget_runs(world.checkpoints, running)
-    assert [row[0] for row in connection.execute("SELECT thread_id FROM checkpoints")] == ["new"]
+    assert list(world.checkpoints.threads()) == ["new"]
     world.close()
 
 
@@ -297,7 +299,7 @@ def test_a_killed_process_leaves_an_interrupted_turn_that_runs_on_or_again(tmp_p
     with pytest.raises(TurnError):  # another process saw it as it was
         world.turns.take_up(turn)
     assert world.turns.get(turn.id).answer == RIGHT
-    assert world.checkpoints.saver.conn.execute("SELECT count(*) FROM checkpoints").fetchone()[0] == 0
+    assert list(world.checkpoints.threads()) == []
     again = world.runner.wait(world.runner.run_again(turn.id), 300).turn
     assert again.status is TurnStatus.ANSWERED and again.answer == RIGHT
     world.close()

@@ -9,7 +9,9 @@ from pincite.core.domain.errors import TurnError
 from pincite.core.domain.settings import Settings
 from pincite.core.graph.context import Lacking
 from pincite.core.services.bootstrap import Pincite, open_pincite
-from tests.support.rows import sqlite_of
+from tests.support.rows import run_sql
+
+pytestmark = pytest.mark.usefixtures("each_engine")
 
 SECONDS = 300
 
@@ -117,4 +119,4 @@ def test_notes_go_with_their_session_and_pins_with_a_purged_document(app: Pincit
 
 
 def _rows(app: Pincite) -> dict[str, int]:
-    return {table: sqlite_of(app).number(f"SELECT count(*) FROM {table}") for table in ("notes", "pins")}
+    return {table: run_sql(app, f"SELECT count(*) FROM {table}").scalar_one() for table in ("notes", "pins")}

@@ -10,6 +10,7 @@ from pincite.core.store.turns import SHARED
 from pincite.core.text.marks import plain_text
 from tests.graph.world import ScriptedModel, World
 from tests.store.older import as_format
+from tests.support.rows import sqlite_of
 
 RIGHT = "Overdue amounts bear interest at 1.5 % per month [1]. They bear it from the due date [1]."
 
@@ -17,7 +18,7 @@ RIGHT = "Overdue amounts bear interest at 1.5 % per month [1]. They bear it from
 def test_a_turn_without_parts_gets_them_and_its_claims_their_place(tmp_path: Path) -> None:
     world = World(tmp_path, ScriptedModel(RIGHT), max_retries=0)
     turn = world.ask("What interest do overdue amounts bear?").turn
-    body = json.loads(world.database.connection.execute("SELECT body FROM turns").fetchone()["body"])
+    body = json.loads(sqlite_of(world).connection.execute("SELECT body FROM turns").fetchone()["body"])
     for attempt in body["attempts"]:  # once all of it was written with each attempt
         attempt |= {name: value for name, value in json.loads(json.dumps(body)).items() if name in SHARED}
     del body["parts"], body["asked"]
@@ -32,7 +33,7 @@ def test_a_turn_without_parts_gets_them_and_its_claims_their_place(tmp_path: Pat
                 "end": RIGHT.index(stated, place) + len(stated),
             }
             place = claim["end"]
-    with world.database.transaction() as connection:
+    with sqlite_of(world).transaction() as connection:
         connection.execute("UPDATE turns SET body = ?", (json.dumps(body),))
         connection.execute(
             "INSERT INTO reviews (turn_id, decision, final_answer, reviewer, decided_at, citations) "
@@ -54,7 +55,7 @@ def test_a_turn_without_parts_gets_them_and_its_claims_their_place(tmp_path: Pat
 def test_what_an_attempt_and_its_turn_have_in_common_is_stored_once(tmp_path: Path) -> None:
     world = World(tmp_path, ScriptedModel(RIGHT), max_retries=0)
     turn = world.ask("What interest do overdue amounts bear?").turn
-    body = json.loads(world.database.connection.execute("SELECT body FROM turns").fetchone()["body"])
+    body = json.loads(sqlite_of(world).connection.execute("SELECT body FROM turns").fetchone()["body"])
     assert body["evidence"] and turn.attempts[0].evidence == turn.evidence
     assert not body["attempts"][0].keys() & {"evidence", "citations", "verdict"}
     assert world.turns.get(turn.id).attempts == turn.attempts
@@ -68,7 +69,7 @@ def test_turn_with_states_stored_as_words_reads_unchanged(tmp_path: Path) -> Non
     claims = [replace(claim, status=ClaimStatus.PARTLY_SUPPORTED) for claim in turn.verdict.claims]
     flagged = replace(turn, status=TurnStatus.FLAGGED, verdict=replace(turn.verdict, claims=tuple(claims)))
     world.turns.save(flagged)
-    with world.database.transaction() as connection:
+    with sqlite_of(world).transaction() as connection:
         words = (
             "replace(replace(body, 'partly_supported', 'partly supported'), 'flagged_for_review', 'flagged for review')"
         )

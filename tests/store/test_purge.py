@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pincite.core.domain.turns import TurnStatus
 from pincite.core.store.purge import DELETED, purge, quoting
 from tests.graph.world import REPORT, ScriptedModel, Shelf, WordSearch, World
+from tests.support.rows import sqlite_of
 
 WORD = "zyxquorvimble"
 LEASE = (f"The tenant delivers the {WORD} certificate within 14 days.", "The rent is 900 euros a month.")
@@ -36,7 +37,7 @@ def opened(folder: Path, *drafts: str) -> World:
 
 
 def holds_the_word(world: World) -> list[str]:
-    database = world.database.connection
+    database = sqlite_of(world).connection
     tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     return [t for t in tables for row in database.execute(f"SELECT * FROM {t}") if WORD in repr(tuple(row)).casefold()]
 

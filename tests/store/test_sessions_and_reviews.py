@@ -18,6 +18,9 @@ from pincite.core.judge.citations import cite_edited
 from pincite.core.store.reviews import Reviews
 from pincite.core.text.marks import plain_text, read_marks
 from tests.graph.world import ScriptedModel, World
+from tests.support.rows import run_sql
+
+pytestmark = pytest.mark.usefixtures("each_engine")
 
 RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"
 WRONG = "Overdue amounts bear interest at 5 % per week. [1]"
@@ -78,12 +81,12 @@ def test_a_deleted_session_leaves_nothing_behind(tmp_path: Path) -> None:
     reviews.decide(turn.id, ReviewDecision.APPROVED)
     reviews.feedback(turn.id, FeedbackKind.GOOD)
     for table in ("turns", "trace_steps", "reviews", "feedback", "sessions"):
-        assert world.database.number(f"SELECT count(*) FROM {table}"), table
+        assert run_sql(world, f"SELECT count(*) FROM {table}").scalar_one(), table
     world.sessions.delete(world.session.id)
     with pytest.raises(TurnError):
         world.turns.get(turn.id)
     for table in ("turns", "trace_steps", "reviews", "feedback", "sessions"):
-        assert world.database.connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] == 0, table
+        assert run_sql(world, f"SELECT count(*) FROM {table}").scalar_one() == 0, table
     world.close()
 
 

@@ -4,5 +4,6 @@ from alembic import context
 
 from pincite.core.store.schema import metadata
 
-context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
-context.run_migrations()
+if __name__ == "env_py":  # so Alembic names it; to import it does nothing
+    context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
+    context.run_migrations()
