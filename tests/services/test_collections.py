@@ -17,8 +17,6 @@ from pincite.core.domain.turns import Turn, TurnStatus
 from pincite.core.services.bootstrap import Pincite, open_pincite
 from tests.support.pdfs import prose
 
-pytestmark = pytest.mark.usefixtures("each_engine")
-
 SECONDS = 300.0
 NAMES = ("red.pdf", "green.pdf", "blue.pdf", "white.pdf")
 QUESTIONS = (
