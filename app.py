@@ -14,6 +14,7 @@ from pincite.pages.components.layout import apply_layout
 from pincite.serve import serving, the_door
 from pincite.web.door import Doorkeeper
 from pincite.web.gate import Gate
+from pincite.web.health import HealthChecks
 from pincite.web.pictures import picture_routes
 
 DRAWINGS = Path(__file__).parent / "pages" / "components"
@@ -49,5 +50,9 @@ if runtime.exists():
 else:
     # `streamlit run app.py` and uvicorn look for this name; the server then runs the file again, for each page.
     routes = picture_routes(pincite)
-    middleware = [Middleware(Gate, the_door, pincite, __version__), Middleware(Doorkeeper, the_door)]
+    middleware = [
+        Middleware(HealthChecks, pincite),
+        Middleware(Gate, the_door, pincite, __version__),
+        Middleware(Doorkeeper, the_door),
+    ]
     app = st.App(__file__, routes=routes, middleware=middleware, lifespan=serving)

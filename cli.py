@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import click
 
-from pincite.commands import diff, documents, grid, mcp, questions, tables, upkeep, watch, zotero
+from pincite.commands import diff, documents, grid, mcp, questions, server, tables, upkeep, watch, zotero
 from pincite.commands.frame import (
     ANSWERED,
     FAILED,
@@ -76,7 +76,7 @@ def passphrase() -> int:
     return ANSWERED
 
 
-for module in (questions, documents, grid, diff, tables, mcp, watch, zotero, upkeep):
+for module in (questions, documents, grid, diff, tables, mcp, watch, zotero, upkeep, server):
     for command in module.COMMANDS:
         pincite.add_command(command)
 

@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 import platformdirs
@@ -199,6 +199,9 @@ class Settings(Choices):
     shared_files: str = Field(default_factory=lambda: os.environ.get(f"{VARIABLES}FILES", ""))
     """Folder of the documents' files; empty: in ``data_dir``."""
 
+    role: Literal["all", "app"] = "all"
+    """What the app does: everything, or no work in the background, which `pincite worker` then does."""
+
     def but(self, **values: Any) -> "Settings":
         """Return the same with other values. Raises SettingsError."""
         return Settings(**dict(self) | values)
@@ -317,7 +320,8 @@ def load_settings(data_dir: Path | None = None) -> Settings:
     try:
         Choices(**stored)
         origin = "The environment"
-        return Settings(data_dir=directory, **dict(_InForce(**stored)))
+        role: dict[str, Any] = {"role": os.environ.get(f"{VARIABLES}ROLE", "all")}
+        return Settings(data_dir=directory, **role, **dict(_InForce(**stored)))
     except SettingsError as error:
         raise SettingsError(f"{origin} cannot be used: {error.message}", hint=error.hint) from error
 

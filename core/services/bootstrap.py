@@ -1,9 +1,10 @@
 """The one place that opens the stores, builds the services on them and wires both together."""
 
 import langsmith
+from sqlalchemy import select
 
 from pincite.core.documents.reader import ProcessReader
-from pincite.core.domain.errors import IndexMismatchError, ModelUnavailableError, TurnError
+from pincite.core.domain.errors import IndexMismatchError, ModelUnavailableError, StorageError, TurnError
 from pincite.core.domain.ports import Embedder, PassageIndex
 from pincite.core.domain.settings import Settings, load_settings
 from pincite.core.domain.turns import TurnStatus
@@ -29,6 +30,7 @@ from pincite.core.store.private import keep_private
 from pincite.core.store.purge import of_turn, purge, quoting
 from pincite.core.store.recall import Recall
 from pincite.core.store.reviews import Reviews
+from pincite.core.store.schema import MIGRATING, counters
 from pincite.core.store.sessions import Sessions
 from pincite.core.store.shelf import Shelf
 from pincite.core.store.soundness import check_whole
@@ -64,6 +66,7 @@ class Pincite:
         from pincite.core.services.versions import Versions
         from pincite.core.services.watching import Watching
 
+        at_work = at_work and settings.role != "app"
         check_engine(settings.engine)
         check_ours(settings)
         if not settings.database_url:
@@ -71,6 +74,9 @@ class Pincite:
         keep_private(settings.data_dir)
         self._forget = forget_runs
         self.database = open_database(settings)
+        if self.database.row(select(counters).where(counters.c.name == MIGRATING)):
+            hint = "Run the same `pincite migrate` again: it goes on where it ended."
+            raise StorageError(f"A library is being copied to {self.database.name}, and is not whole yet.", hint=hint)
         self.library = Library(self.database, settings)
         if isinstance(self.database, SqliteDatabase):
             if not self.database.owner_id:  # what an older version left
@@ -127,7 +133,9 @@ class Pincite:
             collection=self.collections.get,
         )
         self.suggestions = Suggestions(equipment, self.runner.busy, self.library)
-        self.grids = Grids(equipment, self.runner.busy, self.library, GridStore(self.database), basis_of)
+        self.grids = Grids(
+            equipment, self.runner.busy, self.library, GridStore(self.database), basis_of, self.database.lock("grids")
+        )
         self.deletion = Deletion(
             self.runner,
             self.sessions,

@@ -49,6 +49,7 @@ from pincite.core.text.plain import shortened
 if TYPE_CHECKING:
     from pincite.core.store.grids import GridStore
     from pincite.core.store.library import Library
+    from pincite.core.store.locks import WorkLock
 
 logger = logging.getLogger(__name__)
 
@@ -74,12 +75,15 @@ class Grids:
         library: "Library",
         store: "GridStore",
         basis_of: Callable[[Document, Column], str],
+        work: "WorkLock",
     ) -> None:
+        """``work`` is held by the process that fills grids."""
         self._equipment = equipment
         self._busy = busy
         self._library = library
         self._store = store
         self._basis_of = basis_of
+        self._work = work
         self._graph = build_graph()
         self._wanted: tuple[Key, ...] = ()
         self._stop = threading.Event()
@@ -264,11 +268,13 @@ class Grids:
     def _fill(self) -> None:
         try:
             while running := self._running_or_end():
-                if not any(self._fill_some(grid_id) for grid_id in running):
+                # Another process may be filling them: this one goes on where that ends.
+                if not (self._work.take() and any(self._fill_some(grid_id) for grid_id in running)):
                     self._stop.wait(WAIT_SECONDS)  # for documents that are being read
         except Exception:  # the thread's outermost frame; the cells wait for the next start
             logger.exception("Filling a grid failed")
             with self._lock:
+                self._work.release()
                 self._thread = None
 
     def _running_or_end(self) -> Sequence[str]:
@@ -276,6 +282,7 @@ class Grids:
         with self._lock:
             running = [] if self._stop.is_set() else self._store.running()
             if not running:
+                self._work.release()
                 self._thread = None
             return running
 

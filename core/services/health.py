@@ -52,6 +52,10 @@ class Health:
                  self._language_model, self._documents, self._files, self._records)  # fmt: skip
         return [look() for look in looks]
 
+    def reachable(self) -> None:
+        """Raises StorageError if the database does not answer."""
+        self._stores.database_answers()
+
     def storage(self) -> Mapping[str, int]:
         """Bytes on disk by part."""
         settings = self._current()

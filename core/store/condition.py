@@ -3,6 +3,8 @@
 from collections import Counter
 from pathlib import Path
 
+from sqlalchemy import select
+
 from pincite.core.domain.settings import Settings
 from pincite.core.store.data_dir import QUARANTINE, quarantined, strays
 from pincite.core.store.database import Database
@@ -25,6 +27,10 @@ class Condition:
     @property
     def database_name(self) -> str:
         return self._database.name
+
+    def database_answers(self) -> None:
+        """Raises StorageError."""
+        self._database.count(select(1))
 
     def database_size(self) -> int:
         """Return bytes."""

@@ -95,6 +95,9 @@ class Database(ABC):
     def vectors_stored(self, model: str, vectors: Mapping[bytes, Vectors]) -> None:  # noqa: B027 # most do nothing
         """Called in the transaction that stores vectors, for an engine that keeps them in a form of its own as well."""
 
+    def rows_were_copied(self) -> None:  # noqa: B027 # most do nothing
+        """Called after rows were inserted with numbers of their own: the next one gets a number behind them."""
+
     def put(self, table: Table, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
         """Insert a row with this key, or update the one that has it."""
         statement = self.insert(table).values(**key, **values)

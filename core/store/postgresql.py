@@ -43,7 +43,7 @@ from pincite.core.domain.ports import Vectors
 from pincite.core.store.copies import NoCopies
 from pincite.core.store.database import Database, make_tables, migrate
 from pincite.core.store.pgvector import Pgvector, as_point
-from pincite.core.store.schema import REVISION
+from pincite.core.store.schema import REVISION, metadata
 from pincite.core.store.tsvector import TsvectorIndex
 from pincite.core.store.workers import this_worker
 
@@ -152,6 +152,13 @@ class PostgresqlDatabase(Database):
         if self.has_pgvector and vectors:
             rows = [{"key": key, "model": model, "point": as_point(vector)} for key, vector in vectors.items()]
             self.run(_PUT_POINTS, rows)
+
+    def rows_were_copied(self) -> None:
+        for table in metadata.tables.values():
+            if (number := table.autoincrement_column) is not None:
+                sequence = func.pg_get_serial_sequence(table.name, number.name)
+                last = select(func.coalesce(func.max(number), 0) + 1).scalar_subquery()
+                self.run(select(func.setval(sequence, last, False)))
 
     @property
     def name(self) -> str:

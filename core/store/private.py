@@ -15,6 +15,7 @@ OURS = (
     "left.*",
     "pincite.log*",
     "ingest.lock",
+    "grids.lock",
     "files",
     "vectors",
     "models",

@@ -9,6 +9,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Dialect,
     Float,
     ForeignKey,
     ForeignKeyConstraint,
@@ -18,6 +19,7 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    TypeDecorator,
     UniqueConstraint,
     false,
     func,
@@ -29,6 +31,8 @@ REVISION = "0023"
 """The newest migration: what a library that is made from these tables has."""
 metadata = MetaData()
 EMPTY_LIST = "[]"
+NO_CHARACTER = "\ufffd"
+"""What stands for a character that cannot be stored; places of others stay as they are."""
 
 
 class _Flag(Boolean):
@@ -46,7 +50,19 @@ def _strict(of: _Flag | _Real, compiler: Any, **options: Any) -> str:
     return "REAL" if isinstance(of, _Real) else "INTEGER"
 
 
-_TEXT = Text().with_variant(Text(collation="C"), "postgresql")  # compared and sorted by code point, as in SQLite
+class _PostgresqlText(TypeDecorator[str]):
+    """A text that is compared and sorted by code point, as in SQLite; PostgreSQL has no zero character."""
+
+    impl, cache_ok = Text, True
+
+    def __init__(self) -> None:
+        super().__init__(collation="C")
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        return value.replace("\0", NO_CHARACTER) if value else value
+
+
+_TEXT = Text().with_variant(_PostgresqlText(), "postgresql")
 _NUMBER = BigInteger().with_variant(Integer(), "sqlite")
 
 
@@ -202,6 +218,7 @@ vector_indexes = _table(
 counters = _table("counters", _words("name", primary_key=True), _number("value"))
 VECTORS = "vectors"  # goes up with every change of passages or embeddings, in any process
 REVIEW_LOG = "review_log"  # the number of its last line
+MIGRATING = "migrating"  # there while a library is being copied here
 turn_vectors = _table(
     "turn_vectors", Column("turn_id", _TEXT, _of("turns.id"), primary_key=True), _words("model"), _bytes("vector")
 )

@@ -1,0 +1,58 @@
+"""Commands of a library that many processes share: `worker` and `migrate`."""
+
+import signal
+import threading
+from contextlib import closing
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from pincite.commands.frame import ANSWERED, Command, settings_here, tell, working_settings
+
+
+@click.command(cls=Command)
+def worker() -> int:
+    """Read documents, fill grids and watch folders in the background, until Ctrl-C.
+
+    For a server on which the app runs with PINCITE_ROLE=app. Of several workers one works; the others take over from
+    it when it ends.
+    """
+    from pincite.core.services.bootstrap import open_pincite
+
+    settings = working_settings()
+    stopped = threading.Event()
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        stopped.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    with closing(open_pincite(settings.but(role="all"))) as pincite:
+        tell(f"Working for {pincite.database.name} (press Ctrl-C to stop).", flush=True)
+        stopped.wait()
+    return ANSWERED
+
+
+@click.command(cls=Command)
+@click.option("--to", "target", metavar="URL", help="Copy the data directory's library to a PostgreSQL database.")
+@click.option("--from", "source", metavar="URL", help="Copy a library from PostgreSQL to a new data directory.")
+@click.option("--files", type=click.Path(path_type=Path), help="Folder of the files, where PINCITE_FILES names one.")
+def migrate(target: str | None, source: str | None, files: Path | None) -> int:
+    """Copy a library between a data directory and PostgreSQL, and compare both.
+
+    The library that is copied stays as it is. Stop Pincite first. A copy that was interrupted goes on when the same
+    command is run again.
+    """
+    from pincite.core.store.upkeep.migrate import copy_library
+
+    if (target is None) == (source is None):
+        raise click.UsageError("Give either --to or --from.")
+    here = settings_here().but(database_url="", shared_files="")
+    there = here.but(database_url=target or source or "", shared_files=str(files or ""))
+    for line in copy_library(here, there) if target else copy_library(there, here):
+        tell(line, flush=True)
+    return ANSWERED
+
+
+COMMANDS = (worker, migrate)

@@ -1,0 +1,38 @@
+"""What load balancers and monitors ask, before the door: ``/healthz`` and ``/readyz``. No answer tells of documents."""
+
+from collections.abc import Callable
+
+import anyio
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pincite.core.domain.errors import PinciteError
+from pincite.core.services.bootstrap import Pincite
+
+LIVE, READY = "/healthz", "/readyz"
+
+
+class HealthChecks:
+    """ASGI middleware around the whole app. ``pincite`` opens the library, or returns it as it is open."""
+
+    def __init__(self, app: ASGIApp, pincite: Callable[[], Pincite]) -> None:
+        self._app = app
+        self._pincite = pincite
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asked = scope["path"] if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") else ""
+        if asked == LIVE:
+            await PlainTextResponse("alive")(scope, receive, send)
+        elif asked == READY:
+            ready = await anyio.to_thread.run_sync(self._is_ready)
+            await PlainTextResponse("ready" if ready else "not ready", 200 if ready else 503)(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    def _is_ready(self) -> bool:
+        """Return whether the library can be read."""
+        try:
+            self._pincite().health.reachable()
+        except PinciteError:
+            return False
+        return True
