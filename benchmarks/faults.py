@@ -12,10 +12,11 @@ import benchmarks.attacks
 from pincite.core.domain.settings import PACKAGE_ROOT
 
 MINUTES = 20.0
-SHARES = {"kills": 7, "damages": 2, "disk_full": 1, "patterns": 3, "processes": 2, "sessions": 3}
+SHARES = {"kills": 7, "server_kills": 4, "damages": 2, "disk_full": 1, "patterns": 3, "processes": 2, "sessions": 3}
 """Of the whole time; a campaign that ends early leaves its rest unused."""
 BARS = {
     "kills": 200,
+    "server_kills": 100,
     "damages": 25,
     "disk_full": 6,
     "regex": 1,
@@ -26,7 +27,15 @@ BARS = {
 }
 """What a full run must have tried at least."""
 FAULTS = (
-    *("inconsistent", "silent_losses", "tracebacks", "lost", "disk_full_tracebacks", "disk_full_hangs"),
+    *(
+        "inconsistent",
+        "server_inconsistent",
+        "silent_losses",
+        "tracebacks",
+        "lost",
+        "disk_full_tracebacks",
+        "disk_full_hangs",
+    ),
     *("super_linear", "functions_super_linear", "stale", "errors", "leaks", "crashed"),
 )
 """What must be 0."""

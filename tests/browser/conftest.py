@@ -60,7 +60,9 @@ def with_model(model: SlowModel) -> dict[str, str]:
 @pytest.fixture
 def quoting_app(tmp_path: Path, context: BrowserContext) -> Iterator[str]:
     """Return the address of a fresh app without a language model; the browser has access."""
-    with running_app(tmp_path, port=free_port(), environment=environment(PINCITE_ENGINE="quoting")) as app:
+    database = os.environ.get("PINCITE_DATABASE_URL", "")  # as ``each_engine`` sets it
+    settings = environment(PINCITE_ENGINE="quoting", PINCITE_DATABASE_URL=database)
+    with running_app(tmp_path, port=free_port(), environment=settings) as app:
         context.request.get(app.entrance)
         yield app.address
 

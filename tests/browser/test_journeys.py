@@ -60,6 +60,7 @@ def ask(page: Page, question: str) -> None:
     "If a question is read with those before it, “Understood as …” shows the complete question, and *Ask on "
     "its own* undoes the reading.",
 )
+@pytest.mark.usefixtures("each_engine")
 def test_upload_ask_citation_page_trace_review(quoting_app: str, new_page: NewPage, samples: Path) -> None:
     page = new_page()
     page.goto(f"{quoting_app}/documents")
@@ -101,6 +102,7 @@ def test_upload_ask_citation_page_trace_review(quoting_app: str, new_page: NewPa
     expect(page.get_by_text(re.compile("Reviewed and approved by"))).to_be_visible()
 
 
+@pytest.mark.usefixtures("each_engine")
 def test_files_dropped_with_a_question_are_read_and_answered_from(
     quoting_app: str, new_page: NewPage, samples: Path
 ) -> None:

@@ -3,11 +3,16 @@
 import pytest
 
 from benchmarks.attacks import kills
+from tests.databases import ENGINES
 
 SHORT = ("retry", "purge", "review")
 
 
-def test_nothing_is_inconsistent_after_a_kill(capfd: pytest.CaptureFixture[str]) -> None:
-    result = kills.run(600, scenes=SHORT, most=1)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_nothing_is_inconsistent_after_a_kill(
+    request: pytest.FixtureRequest, capfd: pytest.CaptureFixture[str], engine: str
+) -> None:
+    server = request.getfixturevalue("postgresql_server") if engine == "postgresql" else ""
+    result = kills.run(600, scenes=SHORT, most=1, server=server)
     assert result["inconsistent"] == 0, capfd.readouterr().err
     assert result["kills"] >= len(SHORT) // 2
