@@ -10,6 +10,8 @@ import click
 
 from pincite.commands.frame import ANSWERED, Command, settings_here, tell, working_settings
 
+LOOK_SECONDS = 1.0
+
 
 @click.command(cls=Command)
 def worker() -> int:
@@ -30,7 +32,8 @@ def worker() -> int:
         signal.signal(number, stop)
     with closing(open_pincite(settings.but(role="all"))) as pincite:
         tell(f"Working for {pincite.database.name} (press Ctrl-C to stop).", flush=True)
-        stopped.wait()
+        while not stopped.wait(LOOK_SECONDS):
+            pincite.grids.start()  # what was begun in an app, or stopped by an error
     return ANSWERED
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import anyio
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -33,6 +34,6 @@ class HealthChecks:
         """Return whether the library can be read."""
         try:
             self._pincite().health.reachable()
-        except PinciteError:
+        except (PinciteError, SQLAlchemyError, OSError):
             return False
         return True

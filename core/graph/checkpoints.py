@@ -1,21 +1,27 @@
 """Where running turns are kept, so that an interrupted one continues: a file of SQLite, or the library's PostgreSQL."""
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
+from sqlalchemy import make_url
 
 from pincite.core.domain.errors import StorageError
 from pincite.core.graph.state import CHECKPOINTED
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.postgres import PostgresSaver
+    from psycopg import Connection
+    from psycopg.rows import DictRow
 
+_MAKING = "1, 1"
+"""Key of the advisory lock of whoever makes the tables."""
 _THREADS = "SELECT thread_id FROM checkpoints UNION SELECT thread_id FROM {writes}"
 
 
@@ -27,6 +33,9 @@ class Checkpoints(Protocol):
 
     def threads(self) -> Iterable[str]:
         """Return the ids of the runs that have checkpoints."""
+
+    def forget(self, thread_id: str) -> None:
+        """Delete the checkpoints of a run."""
 
     def scrub(self) -> bool:
         """Leave nothing of deleted checkpoints in the file; False while another process keeps that from happening."""
@@ -46,7 +55,7 @@ def forget_runs(checkpoints: Checkpoints, to_keep: Callable[[], Collection[str]]
     """
     there = set(checkpoints.threads())
     for thread_id in there - set(to_keep()) if there else ():
-        checkpoints.saver.delete_thread(thread_id)
+        checkpoints.forget(thread_id)
 
 
 class SqliteCheckpoints:
@@ -67,6 +76,9 @@ class SqliteCheckpoints:
                 hint="Check that it can be written to. If it is damaged, delete it: it holds only what a running turn "
                 "needs.",
             ) from error
+
+    def forget(self, thread_id: str) -> None:
+        self.saver.delete_thread(thread_id)
 
     def threads(self) -> list[str]:
         with self.saver.cursor(transaction=False) as cursor:
@@ -96,33 +108,33 @@ class PostgresqlCheckpoints:
 
     def __init__(self, address: str) -> None:
         from langgraph.checkpoint.postgres import PostgresSaver
-        from psycopg import Connection, Error
+        from psycopg import Connection
         from psycopg.rows import DictRow, dict_row
         from psycopg_pool import ConnectionPool
 
         self._pool: ConnectionPool[Connection[DictRow]] = ConnectionPool(
-            address,
+            make_url(address).set(drivername="postgresql").render_as_string(hide_password=False),
             min_size=1,
             max_size=20,
             open=True,
             check=ConnectionPool.check_connection,
             kwargs={"autocommit": True, "prepare_threshold": None, "row_factory": dict_row},
         )
+        self.saver = PostgresSaver(self._pool, serde=_serializer())
         try:
-            self.saver = PostgresSaver(self._pool, serde=_serializer())
-            with self._pool.connection() as connection:  # one process makes the tables
-                connection.execute("SELECT pg_advisory_lock(1, 1)")
-                self.saver.setup()
-                connection.execute("SELECT pg_advisory_unlock(1, 1)")
-        except Error as error:
+            with self._errors(), self._pool.connection() as connection:
+                self._set_up(connection)
+        except BaseException:
             self._pool.close()
-            raise StorageError(
-                f"The database cannot be used ({error}).", hint="Check the address in PINCITE_DATABASE_URL."
-            ) from error
+            raise
 
     def threads(self) -> list[str]:
-        with self._pool.connection() as connection:
+        with self._errors(), self._pool.connection() as connection:
             return [row["thread_id"] for row in connection.execute(_THREADS.format(writes="checkpoint_writes"))]
+
+    def forget(self, thread_id: str) -> None:
+        with self._errors():
+            self.saver.delete_thread(thread_id)
 
     def scrub(self) -> bool:
         """PostgreSQL uses the space again by itself."""
@@ -130,6 +142,26 @@ class PostgresqlCheckpoints:
 
     def close(self) -> None:
         self._pool.close()
+
+    def _set_up(self, connection: "Connection[DictRow]") -> None:
+        """Make the tables, in one process at a time; to wait inside a statement would keep indexes from being made."""
+        mine = f"SELECT 1 WHERE pg_try_advisory_lock({_MAKING})"
+        while connection.execute(mine).fetchone() is None:
+            time.sleep(0.05)
+        try:
+            self.saver.setup()
+        finally:
+            connection.execute(f"SELECT pg_advisory_unlock({_MAKING})")
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        from psycopg import Error
+
+        try:
+            yield
+        except Error as error:  # the pool's own errors are of this kind, too
+            hint = "Check that the server is running, and the address in PINCITE_DATABASE_URL."
+            raise StorageError(f"The database cannot be used ({error}).", hint=hint) from error
 
 
 def _serializer() -> JsonPlusSerializer:

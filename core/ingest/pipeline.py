@@ -240,7 +240,7 @@ class Ingest:
     def start(self) -> None:
         """Set the workers to work, where they are not yet."""
         with self._taking_lock:
-            if self._threads or self._closing.is_set() or self._settings.role == "app":
+            if self._threads or self._closing.is_set():
                 return
             steps = (self._read, self._stages.embed, self._stages.keep, self._stages.recognise)
             self._threads = [
@@ -265,8 +265,6 @@ class Ingest:
 
     def take_charge(self) -> bool:
         """Return whether this process does the work; once it does, what a killed one left half done is cleared away."""
-        if self._settings.role == "app":
-            return False
         with self._taking_lock:
             was_in_charge, self._in_charge = self._in_charge, self._lock.take()
             if was_in_charge or not self._in_charge:

@@ -1,10 +1,9 @@
 """The one place that opens the stores, builds the services on them and wires both together."""
 
 import langsmith
-from sqlalchemy import select
 
 from pincite.core.documents.reader import ProcessReader
-from pincite.core.domain.errors import IndexMismatchError, ModelUnavailableError, StorageError, TurnError
+from pincite.core.domain.errors import IndexMismatchError, ModelUnavailableError, TurnError
 from pincite.core.domain.ports import Embedder, PassageIndex
 from pincite.core.domain.settings import Settings, load_settings
 from pincite.core.domain.turns import TurnStatus
@@ -24,13 +23,13 @@ from pincite.core.store.grids import GridStore, basis_of
 from pincite.core.store.indexes import Indexes
 from pincite.core.store.jobs import Jobs
 from pincite.core.store.library import Library
+from pincite.core.store.locks import Elsewhere, WorkLock
 from pincite.core.store.notes import NoteStore
-from pincite.core.store.open import open_database
+from pincite.core.store.open import check_copied, open_database
 from pincite.core.store.private import keep_private
 from pincite.core.store.purge import of_turn, purge, quoting
 from pincite.core.store.recall import Recall
 from pincite.core.store.reviews import Reviews
-from pincite.core.store.schema import MIGRATING, counters
 from pincite.core.store.sessions import Sessions
 from pincite.core.store.shelf import Shelf
 from pincite.core.store.soundness import check_whole
@@ -74,16 +73,18 @@ class Pincite:
         keep_private(settings.data_dir)
         self._forget = forget_runs
         self.database = open_database(settings)
-        if self.database.row(select(counters).where(counters.c.name == MIGRATING)):
-            hint = "Run the same `pincite migrate` again: it goes on where it ended."
-            raise StorageError(f"A library is being copied to {self.database.name}, and is not whole yet.", hint=hint)
+        try:
+            check_copied(self.database)
+            self._checkpoints = open_checkpoints(settings.checkpoints_path, settings.database_url)
+        except BaseException:
+            self.database.close()
+            raise
         self.library = Library(self.database, settings)
         if isinstance(self.database, SqliteDatabase):
             if not self.database.owner_id:  # what an older version left
                 self.library.note_unlocked_files()
             claim(settings, self.database)
             delete_old_files(settings)
-        self._checkpoints = open_checkpoints(settings.checkpoints_path, settings.database_url)
         self.turns = Turns(self.database)
         self.sessions = Sessions(self.database, is_on_page=self.library.is_on_page)
         self.collections = Collections(self.database)
@@ -134,7 +135,7 @@ class Pincite:
         )
         self.suggestions = Suggestions(equipment, self.runner.busy, self.library)
         self.grids = Grids(
-            equipment, self.runner.busy, self.library, GridStore(self.database), basis_of, self.database.lock("grids")
+            equipment, self.runner.busy, self.library, GridStore(self.database), basis_of, self._lock("grids")
         )
         self.deletion = Deletion(
             self.runner,
@@ -189,9 +190,12 @@ class Pincite:
 
     def _open_ingest(self, settings: Settings, reader: ProcessReader) -> Ingest:
         shelf = Shelf(self.database, self.library, self._keywords, settings, self._when_removed, self._after_removal)
-        jobs, lock = Jobs(self.database, shelf, self.indexes), self.database.lock("ingest")
+        jobs, lock = Jobs(self.database, shelf, self.indexes), self._lock("ingest")
         stores = Stores(self.library, shelf, jobs, self.indexes, lock)
         return Ingest(stores, reader, described, settings, at_work=self._at_work)
+
+    def _lock(self, name: str) -> WorkLock:
+        return Elsewhere() if self.settings.current.role == "app" else self.database.lock(name)
 
     def _settle(self) -> None:
         self._forget_runs()

@@ -1,6 +1,5 @@
 """Collections: named sets of documents; a session that belongs to one searches no other documents."""
 
-import json
 import uuid
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +13,7 @@ from pincite.core.domain.turns import now
 from pincite.core.store.database import Database
 from pincite.core.store.schema import collection_documents, collections, documents, sessions, turns
 from pincite.core.store.sessions import ids_json
+from pincite.core.store.turns import write_turn
 from pincite.core.text.plain import storable
 
 
@@ -47,16 +47,19 @@ class Collections:
 
     def create(self, name: str) -> Collection:
         """Raises CollectionError where there is no name, or it is taken."""
-        self._check(name)
         collection = Collection(uuid.uuid4().hex, _tidy(name))
         row = {"id": collection.id, "name": collection.name, "created_at": now()}
-        self._database.run(insert(collections).values(row))
+        with self._database.transaction():
+            self._check(name)
+            self._database.run(insert(collections).values(row))
         return collection
 
     def rename(self, collection_id: str, name: str) -> None:
         """Raises CollectionError where there is no name, or another collection has it."""
-        self._check(name, but=collection_id)
-        self._database.run(update(collections).where(collections.c.id == collection_id).values(name=_tidy(name)))
+        renamed = update(collections).where(collections.c.id == collection_id).values(name=_tidy(name))
+        with self._database.transaction():
+            self._check(name, but=collection_id)
+            self._database.run(renamed)
 
     def instruct(self, collection_id: str, instructions: str) -> None:
         """Set how a language model is to write answers about its documents."""
@@ -100,8 +103,7 @@ class Collections:
         for row in self._database.rows(select(turns.c.id, turns.c.body).where(turns.c.session_id == session_id)):
             body = readable(dict[str, Any], row["body"])
             if body is not None and body.get("scope") == []:
-                text = json.dumps(body | {"scope": list(document_ids)}, ensure_ascii=False)
-                self._database.run(update(turns).where(turns.c.id == row["id"]).values(body=text))
+                write_turn(self._database, row["id"], body | {"scope": list(document_ids)})
 
     def _check(self, name: str, but: str = "") -> None:
         """Raises CollectionError."""

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from sqlalchemy import ColumnElement, RowMapping, Select, delete, exists, func, select, update
+from sqlalchemy import ColumnElement, RowMapping, Select, delete, exists, func, insert, select, update
 
 from pincite.core.domain.answers import Citation
 from pincite.core.domain.codec import decoding, readable
@@ -298,16 +298,21 @@ class Library:
 
     def set_metadata(self, document_id: str, fields: Iterable[MetadataField]) -> None:
         """Put these in place of all that the document has."""
-        rows = [{"document_id": document_id, "position": at, **asdict(field)} for at, field in enumerate(fields)]
+        different: dict[tuple[str, str], MetadataField] = {}
+        for field in fields:
+            different.setdefault((field.name, field.value), field)
+        rows = [
+            {"document_id": document_id, "position": at, **asdict(field)} for at, field in enumerate(different.values())
+        ]
         with self._database.transaction():
             self._database.run(delete(document_metadata).where(document_metadata.c.document_id == document_id))
             if rows:
-                self._database.run(self._database.insert(document_metadata).on_conflict_do_nothing(), rows)
+                self._database.run(insert(document_metadata), rows)
 
     def corrected(self, document_id: str) -> Fields:
         """Return what people and reference managers say of it; an empty value: that what was found is not so."""
         of_it = document_metadata.c.document_id == document_id, document_metadata.c.source.in_(GIVEN)
-        rows = self._database.rows(select(document_metadata).where(*of_it))
+        rows = self._database.rows(select(document_metadata).where(*of_it).order_by(document_metadata.c.position))
         return [MetadataField(row["name"], row["value"], MetadataSource(row["source"])) for row in rows]
 
     def file_path(self, document_id: str) -> Path:

@@ -15,6 +15,15 @@ class WorkLock(Protocol):
     def release(self) -> None: ...
 
 
+class Elsewhere:
+    """The lock of a process that leaves the work to others."""
+
+    def take(self) -> bool:
+        return False
+
+    def release(self) -> None: ...
+
+
 class FileLock:
     """A lock on a file, for the processes of one machine."""
 

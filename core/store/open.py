@@ -1,8 +1,11 @@
 """Opening a library's database, on the engine that the settings name."""
 
-from pincite.core.domain.errors import SettingsError
+from sqlalchemy import select
+
+from pincite.core.domain.errors import SettingsError, StorageError
 from pincite.core.domain.settings import Settings
 from pincite.core.store.database import Database
+from pincite.core.store.schema import MIGRATING, counters
 from pincite.core.store.sqlite import SqliteDatabase
 
 
@@ -16,3 +19,10 @@ def open_database(settings: Settings) -> Database:
         hint = "Install it with: pip install 'pincite[postgresql]'"
         raise SettingsError("PINCITE_DATABASE_URL is set, but the PostgreSQL client is missing.", hint=hint) from error
     return PostgresqlDatabase(settings.database_url)
+
+
+def check_copied(database: Database) -> None:
+    """Raises StorageError if a library was begun to be copied here, and is not whole yet."""
+    if database.row(select(counters).where(counters.c.name == MIGRATING)):
+        hint = "Run the same `pincite migrate` again: it goes on where it ended."
+        raise StorageError(f"A library is being copied to {database.name}, and is not whole yet.", hint=hint)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache
 
-from sqlalchemy import column, exists, select, table, text
+from sqlalchemy import column, exists, func, select, table, text
 
 from pincite.core.domain.ports import Vectors
 from pincite.core.store.database import Database
@@ -20,6 +20,8 @@ RANKED = 2
 MANY_SECONDS = 60.0
 """How long there are taken to be enough, once there were."""
 AT_ONCE = 500
+MAX_DIMENSIONS = 4000
+"""Of what pgvector can make a graph of in half precision."""
 
 _POINTS = table("points", column("key"), column("model"))
 
@@ -59,22 +61,28 @@ class Pgvector:
 
     def keep_in_step(self, index_id: int, stamp: IndexStamp, stopped: Callable[[], bool]) -> bool:
         """Make the graph of an index if there is none, after the points of vectors from before there was pgvector."""
-        if self._searching is None or self._has_graph(stamp):
+        if self._searching is None or stamp.dimensions > MAX_DIMENSIONS or self._has_graph(stamp):
             return False
         there = exists().where(_POINTS.c.key == embeddings.c.key, _POINTS.c.model == embeddings.c.model)
-        lacking = select(embeddings.c.key).where(embeddings.c.model == stamp.model, ~there).limit(AT_ONCE)
-        if keys := [bytes(key) for key in self._database.run(lacking).scalars()]:
+        whole = embeddings.c.model == stamp.model, func.length(embeddings.c.vector) == 4 * stamp.dimensions
+        lacking = self._database.run(select(embeddings.c.key).where(*whole, ~there).limit(AT_ONCE)).scalars()
+        if vectors := self._vectors.get([bytes(key) for key in lacking], stamp):
             with self._database.transaction():
-                self._database.vectors_stored(stamp.model, self._vectors.get(keys, stamp))
-        else:
-            point = f"((point::halfvec({stamp.dimensions})) halfvec_ip_ops)"
-            only = f"WHERE model = '{_literal(stamp.model)}'"
-            self._database.run(text(f"CREATE INDEX IF NOT EXISTS {_name(stamp)} ON points USING hnsw {point} {only}"))
+                self._database.vectors_stored(stamp.model, vectors)
+            return True
+        point = f"((point::halfvec({stamp.dimensions})) halfvec_ip_ops)"
+        only = f"WHERE model = '{_literal(stamp.model)}'"
+        self._database.run(text(f"DROP INDEX IF EXISTS {_name(stamp)}"))  # one that was not made to its end
+        # Concurrently: documents are added meanwhile.
+        self._database.run(text(f"CREATE INDEX CONCURRENTLY {_name(stamp)} ON points USING hnsw {point} {only}"))
         return True
 
     def _has_graph(self, stamp: IndexStamp) -> bool:
-        there = text("SELECT count(*) FROM pg_indexes WHERE indexname = :name").bindparams(name=_name(stamp))
-        return bool(self._database.count(there))
+        there = text(
+            """SELECT count(*) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+               WHERE relname = :name AND indisvalid AND relnamespace = current_schema()::regnamespace"""
+        )
+        return bool(self._database.count(there.bindparams(name=_name(stamp))))
 
     def forget(self) -> None:
         """Nothing is kept in memory."""

@@ -19,6 +19,7 @@ from sqlalchemy import (
     Executable,
     Result,
     Table,
+    TextClause,
     create_engine,
     event,
     func,
@@ -28,7 +29,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import Insert
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.pool import NullPool, QueuePool
 
 from pincite.core.domain.errors import (
     BusyError,
@@ -52,6 +55,8 @@ log = logging.getLogger(__name__)
 BUSY_SECONDS = 30
 SCRUBBED = ("turns", "turn_lines", "trace_steps", "reviews", "pages", "passages", "passage_words", "embeddings")
 CONNECT_SECONDS = 10
+KEEPALIVE_SECONDS = 15
+PRESENCE_SECONDS = 5.0
 WRITERS, WORK, WORKERS = 1, 2, 3
 """First halves of the keys of advisory locks: whoever writes several rows, work that one process does, processes."""
 MAKE_WORDS = (
@@ -76,27 +81,39 @@ class PostgresqlDatabase(Database):
         self._local = threading.local()
         url = _url(address)
         self._name = f"{url.database} on {url.host or url.query.get('host') or 'this machine'}"
-        self._engine = create_engine(
+        self._engine = self._made(url, poolclass=QueuePool, pool_pre_ping=True, pool_size=10, max_overflow=30)
+        self._single = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._sessions = self._made(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+        """Makes connections that hold locks for as long as they are open."""
+        self._writing = threading.Lock()
+        """Of the threads of this process one waits for other processes, and holds a connection meanwhile."""
+        self._presence = _Presence(self._sessions)
+        try:
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    def _made(self, url: URL, **options: Any) -> Engine:
+        engine = create_engine(
             url,
-            pool_pre_ping=True,
-            pool_size=10,
-            max_overflow=30,
             hide_parameters=True,  # a message names no words of documents
             connect_args={
                 "connect_timeout": CONNECT_SECONDS,
+                "keepalives_idle": KEEPALIVE_SECONDS,
+                "keepalives_interval": KEEPALIVE_SECONDS,
                 "prepare_threshold": None,  # a plan for any terms and documents would be a bad one for most
                 "options": f"-c lock_timeout={BUSY_SECONDS}s -c client_encoding=UTF8",
             },
+            **options,
         )
-        event.listen(self._engine, "handle_error", self._translate)
-        self._single = self._engine.execution_options(isolation_level="AUTOCOMMIT")
-        self._presence = _Presence(self._engine)
-        self._prepare()
+        event.listen(engine, "handle_error", self._translate)
+        return engine
 
     def run(self, statement: Executable, parameters: Sequence[Mapping[str, Any]] | None = None) -> Result[Any]:
         if (own := self._own) is not None:
             return own.execute(statement, parameters)
-        with self._single.connect() as connection:
+        with _no_connection_is_busy(), self._single.connect() as connection:
             result = connection.execute(statement, parameters)
             return result.freeze()() if result.returns_rows else result
 
@@ -118,7 +135,7 @@ class PostgresqlDatabase(Database):
         if self.in_transaction:
             yield
             return
-        with self._engine.begin() as connection:
+        with _no_connection_is_busy(), self._writing, self._engine.begin() as connection:
             connection.execute(select(func.pg_advisory_xact_lock(WRITERS, 0)))
             self._local.connection = connection
             try:
@@ -134,7 +151,7 @@ class PostgresqlDatabase(Database):
             self._own.execute(effort)
             yield
             return
-        with self._engine.begin() as connection:
+        with _no_connection_is_busy(), self._engine.begin() as connection:
             connection.execute(effort)
             self._local.connection = connection
             try:
@@ -168,10 +185,10 @@ class PostgresqlDatabase(Database):
         return self._presence.worker()
 
     def is_alive(self, worker: str) -> bool:
-        return worker == self._presence.name or self._presence.is_alive(worker)
+        return worker == self._presence.name or self.count(_presence_of(worker)) > 0
 
     def lock(self, name: str) -> "AdvisoryLock":
-        return AdvisoryLock(self._engine, name)
+        return AdvisoryLock(self._sessions, name)
 
     def keyword_index(self) -> TsvectorIndex:
         return TsvectorIndex(self)
@@ -192,6 +209,7 @@ class PostgresqlDatabase(Database):
     def close(self) -> None:
         self._presence.close()
         self._engine.dispose()
+        self._sessions.dispose()
 
     @property
     def _own(self) -> Connection | None:
@@ -201,6 +219,8 @@ class PostgresqlDatabase(Database):
     def _translate(self, context: ExceptionContext) -> None:
         """Raise StorageError for what the server refuses; a mistake of ours, such as a broken constraint, stays."""
         error = context.original_exception
+        if context.is_pre_ping or isinstance(error, errors.ProgramLimitExceeded):
+            return  # the pool makes another connection; a value that is too long is a mistake of ours
         if isinstance(error, errors.DiskFull):
             raise FullDiskError("The disk of the database is full.", hint="Free some space, then try again.") from error
         if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected, errors.QueryCanceled)):
@@ -223,12 +243,12 @@ class PostgresqlDatabase(Database):
             connection = self._own
             assert connection is not None
             names = inspect(connection).get_table_names()
-            if "alembic_version" not in names:
+            if "documents" not in names or "alembic_version" not in names:
                 if names:
                     what = f"The database {self.name} has tables that Pincite did not make; nothing was changed."
                     raise ForeignDirectoryError(what, hint="Name an empty database.")
                 self._make(connection)
-            revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one()
+            revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or ""
             if revision > REVISION:
                 raise NewerDatabaseError(
                     f"The database {self.name} was written by a newer Pincite.", hint="Install that version again."
@@ -272,83 +292,93 @@ def _url(address: str) -> URL:
 class AdvisoryLock:
     """A lock that a session of the server holds: it is free once the process, or its connection, is gone."""
 
-    def __init__(self, engine: Engine, name: str) -> None:
-        self._engine = engine
+    def __init__(self, sessions: Engine, name: str) -> None:
+        self._sessions = sessions
         self._key = _key(name)
-        self._held: Connection | None = None
+        self._session: Connection | None = None
+        self._held = False
         self._taking = threading.Lock()
 
     def take(self) -> bool:
         with self._taking:
-            if self._held is not None and not _answers(self._held):
-                self._held = None
-            if self._held is None:
-                connection = _own_session(self._engine)
-                if connection.execute(select(func.pg_try_advisory_lock(WORK, self._key))).scalar_one():
-                    self._held = connection
-                else:
-                    connection.close()
-            return self._held is not None
+            if self._session is None or not _answers(self._session):
+                self._held = False
+                self._session = self._sessions.connect()
+            if not self._held:
+                self._held = self._session.execute(select(func.pg_try_advisory_lock(WORK, self._key))).scalar_one()
+            return self._held
 
     def release(self) -> None:
         with self._taking:
-            if self._held is not None:
-                _end(self._held)
-                self._held = None
+            if self._session is not None:
+                _end(self._session)
+            self._session, self._held = None, False
 
 
 class _Presence:
     """Shows other processes that this one is alive, for as long as its session with the server lasts."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, sessions: Engine) -> None:
+        self._sessions = sessions
         self.name = f"{socket.gethostname()}:{this_worker()}:{os.urandom(4).hex()}"
         self._session: Connection | None = None
         self._lock = threading.Lock()
+        self._closed = threading.Event()
 
     def worker(self) -> str:
         """Return this process's name, which others see as alive from now on."""
         with self._lock:
-            if self._session is None or not _answers(self._session):
-                self._session = _own_session(self._engine)
-                self._session.execute(select(func.pg_advisory_lock_shared(WORKERS, _key(self.name))))
+            if self._session is None:
+                threading.Thread(target=self._stay, name="presence", daemon=True).start()
+            self._show()
         return self.name
 
-    def is_alive(self, worker: str) -> bool:
-        query = text(
-            """SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND granted
-               AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-               AND classid = :workers AND objid::bigint = :key"""
-        )
-        with self._engine.connect() as connection:
-            values = {"workers": WORKERS, "key": _key(worker) % 2**32}
-            return bool(connection.execute(query, values).scalar_one())
-
     def close(self) -> None:
+        self._closed.set()
         with self._lock:
             if self._session is not None:
                 _end(self._session)
                 self._session = None
 
+    def _show(self) -> None:
+        if not self._closed.is_set() and (self._session is None or not _answers(self._session)):
+            self._session = self._sessions.connect()
+            self._session.execute(select(func.pg_advisory_lock_shared(WORKERS, _key(self.name))))
 
-def _own_session(engine: Engine) -> Connection:
-    """Return a connection that is kept, outside the pool, without an open transaction."""
-    connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-    connection.detach()
-    return connection
+    def _stay(self) -> None:
+        """Show it again where the session was lost, as when the server was restarted."""
+        while not self._closed.wait(PRESENCE_SECONDS):
+            with suppress(StorageError, SQLAlchemyError), self._lock:
+                self._show()
+
+
+def _presence_of(worker: str) -> TextClause:
+    return text(
+        """SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND granted
+           AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+           AND classid = :workers AND objid::bigint = :key"""
+    ).bindparams(workers=WORKERS, key=_key(worker) % 2**32)
+
+
+@contextmanager
+def _no_connection_is_busy() -> Iterator[None]:
+    """Raises BusyError where all connections of this process are in use for too long."""
+    try:
+        yield
+    except PoolTimeoutError as error:
+        raise BusyError("Too much is going on at once.", hint="Try again in a moment.") from error
 
 
 def _end(session: Connection) -> None:
-    with suppress(DBAPIError, StorageError):
+    with suppress(SQLAlchemyError, StorageError):
         session.close()
 
 
 def _answers(session: Connection) -> bool:
     try:
         session.execute(select(1))
-    except (DBAPIError, StorageError):
-        session.invalidate()
-        session.close()
+    except (SQLAlchemyError, StorageError):
+        _end(session)
         return False
     return True
 

@@ -119,10 +119,10 @@ documents = _table(
 document_metadata = _table(
     "metadata",
     _words("document_id", _of("documents.id"), primary_key=True),
-    _words("name", primary_key=True),
-    _words("value", primary_key=True),
+    _number("position", primary_key=True, autoincrement=False),
+    _words("name"),
+    _words("value"),
     _words("source"),
-    _number("position", default=0),
 )
 pages = _table(
     "pages",

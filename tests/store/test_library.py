@@ -24,8 +24,10 @@ from pincite.core.domain.documents import (
 from pincite.core.domain.errors import UnknownDocumentError
 from pincite.core.domain.ports import PdfInfo
 from pincite.core.domain.settings import Settings
+from pincite.core.store.database import Database
 from pincite.core.store.fts5 import Fts5Index
 from pincite.core.store.library import Library
+from pincite.core.store.schema import documents
 from pincite.core.store.shelf import Shelf
 from pincite.core.store.sqlite import SqliteDatabase
 from pincite.core.text.plain import shown
@@ -230,3 +232,13 @@ def test_words_that_earlier_versions_stored_are_read_as_keys(
     opened = Library(SqliteDatabase(settings.database_path), settings)
     assert [opened.page(ONE, 0), opened.page(ONE, 1)] == before and opened.get(ONE).metadata == (title,)
     assert opened.coverage(ONE).blank == 1
+
+
+def test_metadata_of_any_length_is_kept_in_its_order(database: Database, settings: Settings) -> None:
+    library = Library(database, settings)
+    row = {"id": ONE, "name": "a.pdf", "byte_size": 1, "added_at": "", "status": "ready"}
+    database.run(database.insert(documents).values(row))
+    long = "".join(chr(0x4E00 + number * 7919 % 20000) for number in range(9000))
+    fields = [MetadataField("csl", long, MetadataSource.USER), MetadataField("author", "Ng", MetadataSource.USER)]
+    library.set_metadata(ONE, [*fields, *fields])
+    assert library.get(ONE).metadata == tuple(fields) and library.corrected(ONE) == fields

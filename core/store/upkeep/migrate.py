@@ -10,6 +10,7 @@ from contextlib import ExitStack, closing
 from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Select, Table, UniqueConstraint, delete, insert, literal, select, tuple_
+from sqlalchemy.exc import IntegrityError
 
 from pincite.core.domain.errors import StorageError
 from pincite.core.domain.settings import Settings
@@ -18,7 +19,7 @@ from pincite.core.store.database import Database
 from pincite.core.store.library import PASSAGE, Library, stored_passage
 from pincite.core.store.open import open_database
 from pincite.core.store.private import keep_private
-from pincite.core.store.schema import MIGRATING, NO_CHARACTER, counters, documents, metadata, passages, sessions
+from pincite.core.store.schema import MIGRATING, NO_CHARACTER, counters, documents, metadata, passages
 from pincite.core.store.vectors import note_change
 
 BATCH = 500
@@ -38,29 +39,37 @@ def copy_library(source: Settings, target: Settings) -> Iterator[str]:
             if not lock.take():
                 raise StorageError(f"Pincite is running on {database.name}.", hint="Stop it first.")
             opened.callback(lock.release)
-        _begin(new)
-        for table in metadata.sorted_tables:
-            if table is not counters and (copied := sum(_copy(old, new, table))):
+        tables = [table for table in metadata.sorted_tables if table is not counters]
+        _begin(new, tables)
+        opened.enter_context(old.transaction())  # nobody changes it meanwhile
+        for table in tables:
+            try:
+                copied = sum(_copy(old, new, table))
+            except IntegrityError as error:
+                raise _differing([table]) from error
+            if copied:
                 yield f"{table.name}: {copied:,} rows"
         new.rows_were_copied()
         yield from _index_words(new)
         yield from _copy_files(source, target, Library(new, target))
-        tables = [table for table in metadata.sorted_tables if table is not counters]
-        differing = [table.name for table in tables if _digest(old, table) != _digest(new, table)]
-        if differing:
-            raise StorageError(
-                f"What was copied differs from what there was: {', '.join(differing)}.",
-                hint="Stop every process of Pincite, empty the target, and run the command again.",
-            )
+        if differing := [table for table in tables if _digest(old, table) != _digest(new, table)]:
+            raise _differing(differing)
         _end(old, new)
         yield f"{new.name} has everything that {old.name} has."
 
 
-def _begin(new: Database) -> None:
+def _differing(tables: Sequence[Table]) -> StorageError:
+    return StorageError(
+        f"What was copied differs from what there is: {', '.join(table.name for table in tables)}.",
+        hint="Stop every process of Pincite, empty the target, and run the command again.",
+    )
+
+
+def _begin(new: Database, tables: Sequence[Table]) -> None:
     """Mark the target as a copy that is not whole. Raises StorageError if it holds another library."""
     with new.transaction():
         begun = new.row(select(counters).where(counters.c.name == MIGRATING))
-        used = any(new.row(select(table).limit(1)) for table in (documents, sessions))
+        used = any(new.row(select(table).limit(1)) for table in tables)
         if used and not begun:
             raise StorageError(f"{new.name} has a library already.", hint="Name an empty database or a new folder.")
         new.put(counters, {"name": MIGRATING}, {"value": 1})

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sqlalchemy import true
+
 from pincite.core.domain.errors import DamagedDatabaseError, DocumentError, StorageError
 from pincite.core.domain.settings import Settings
 from pincite.core.store.copies import copies_in
@@ -16,6 +18,7 @@ from pincite.core.store.fts5 import Fts5Index
 from pincite.core.store.library import Library, stored_passage
 from pincite.core.store.private import keep_private
 from pincite.core.store.records import damaged_records
+from pincite.core.store.review_log import noted
 from pincite.core.store.soundness import misplaced, only_sqlite, trouble_of
 from pincite.core.store.sqlite import ReadOnlyDatabase, SqliteDatabase, has_our_tables
 from pincite.core.store.upkeep.defects import DefectKind
@@ -89,7 +92,7 @@ class Repair:
         """Mend what is wrong inside a sound database."""
         with closing(SqliteDatabase(self._settings.database_path)) as database:
             connection = database.connection
-            if orphans := drop_orphans(connection):
+            if orphans := drop_orphans(database):
                 yield f"Deleted rows that belonged to nothing: {orphans}."
             damaged = list(damaged_records(database))
             connection.executemany(
@@ -164,16 +167,16 @@ def _sound_copy(data_dir: Path) -> Path | None:
     return None
 
 
-def drop_orphans(connection: sqlite3.Connection) -> int:
+def drop_orphans(database: SqliteDatabase) -> int:
     """Delete rows that refer to a missing document, session or turn: nothing leads to them. Return how many."""
-    dropped = 0
-    while rows := connection.execute("PRAGMA foreign_key_check").fetchall():
-        dropped += len(rows)
-        for row in rows:
-            if row[1] is not None:
-                connection.execute(f"DELETE FROM {row[0]} WHERE rowid = ?", (row[1],))
-        for table in {row[0] for row in rows if row[1] is None}:
-            connection.execute(f"DELETE FROM {table}")
+    connection, dropped = database.connection, 0
+    with noted(database, true()):
+        while found := connection.execute("PRAGMA foreign_key_check").fetchall():
+            for table, number in {(row[0], row[3]) for row in found}:
+                pairs = [row for row in connection.execute(f"PRAGMA foreign_key_list({table})") if row[0] == number]
+                same = " AND ".join(f"parent.{row[4]} = {table}.{row[3]}" for row in pairs)
+                gone = f"NOT EXISTS (SELECT 1 FROM {pairs[0][2]} AS parent WHERE {same})"
+                dropped += connection.execute(f"DELETE FROM {table} WHERE {gone}").rowcount
     return dropped
 
 

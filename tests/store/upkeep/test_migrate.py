@@ -94,7 +94,7 @@ def test_what_differs_is_noticed(library: Settings, server: Settings, monkeypatc
         yield "changed"
 
     monkeypatch.setattr(migrate, "_index_words", changing)
-    with pytest.raises(StorageError, match="differs from what there was: turns"):
+    with pytest.raises(StorageError, match="differs from what there is: turns"):
         list(copy_library(library, server))
 
 
