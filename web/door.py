@@ -9,6 +9,7 @@ import asyncio
 import html
 import ipaddress
 import logging
+import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -23,12 +24,14 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pincite.core.domain.errors import SettingsError
 from pincite.web.passphrase import Passphrase, TooManyAttempts
 
 logger = logging.getLogger(__name__)
 
 TOKEN = "token"
 FORM_BYTES = 4096
+MIN_KEY_LENGTH = 32
 SOCKETS = 100
 """Open at once; each tab has one, and each costs a session of Streamlit."""
 _PAGE = Template((Path(__file__).parent / "door.html").read_text(encoding="utf-8"))
@@ -67,7 +70,7 @@ class Door:
     passphrase: Passphrase | None = None
     """Signs in from other machines; None where only this one reaches the server, and the token lets in."""
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
-    key: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    key: str = field(default_factory=lambda: _shared_key() or secrets.token_urlsafe(32), repr=False)
     """The cookie's value."""
 
     def is_ours(self, authority: str, listening: tuple[str, int]) -> bool:
@@ -88,6 +91,15 @@ class Door:
             yield name if ":" in name else f"{name}:{port}"
             if port in (80, 443) or not is_loopback(name):  # browsers leave out a default port, also a proxy's
                 yield name
+
+
+def _shared_key() -> str:
+    """Return the key that all apps of a server have; empty where each launch makes its own. Raises SettingsError."""
+    key = os.environ.get("PINCITE_COOKIE_KEY", "")
+    if key and len(key) < MIN_KEY_LENGTH:
+        hint = "Make one with: openssl rand -hex 32"
+        raise SettingsError(f"PINCITE_COOKIE_KEY is shorter than {MIN_KEY_LENGTH} characters.", hint=hint)
+    return key
 
 
 def is_loopback(host: str) -> bool:
@@ -234,8 +246,8 @@ def _here(request: Request) -> str:
 
 
 def _cookie_name(connection: HTTPConnection) -> str:
-    """With the port: browsers share cookies among the ports of a host, and each may be another Pincite."""
-    return f"pincite-{(connection.scope.get('server') or ('', 0))[1]}"
+    """With the port, unless apps share a key: browsers share cookies among ports, and each may be another Pincite."""
+    return f"pincite-{'shared' if _shared_key() else (connection.scope.get('server') or ('', 0))[1]}"
 
 
 def _same(given: str, right: str) -> bool:

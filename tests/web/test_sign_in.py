@@ -8,6 +8,8 @@ from urllib.parse import urlencode
 
 import pytest
 
+from pincite.core.domain.errors import SettingsError
+from pincite.web.door import Door
 from pincite.web.passphrase import ATTEMPTS
 from tests.serving import RunningApp, free_port, pincite_command, running_app, without_network
 from tests.web.attacker import Attacker, Reply
@@ -128,3 +130,13 @@ def test_guessing_ends_after_a_few_attempts_whatever_address_is_claimed(guesser:
     assert statuses[-3:] == [429] * 3
     last = sign_in(guesser, RIGHT)
     assert last.status == 429 and last.all("retry-after") and b"Too many attempts" in last.body
+
+
+def test_apps_with_the_same_key_know_each_others_cookies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PINCITE_COOKIE_KEY", "k" * 32)
+    assert Door(frozenset()).key == Door(frozenset()).key == "k" * 32
+    monkeypatch.setenv("PINCITE_COOKIE_KEY", "short")
+    with pytest.raises(SettingsError, match="PINCITE_COOKIE_KEY is shorter than 32"):
+        Door(frozenset())
+    monkeypatch.delenv("PINCITE_COOKIE_KEY")
+    assert Door(frozenset()).key != Door(frozenset()).key
