@@ -14,12 +14,12 @@ import pytest
 from pincite.core.documents.reader import ProcessReader
 from pincite.core.domain.settings import PACKAGE_ROOT, Settings
 from pincite.core.services.ingest import OF_READING
-from tests.databases import address_of, new_database
-from tests.databases import database as database
-from tests.databases import database_url as database_url
-from tests.databases import each_engine as each_engine
-from tests.databases import postgresql as postgresql
-from tests.databases import postgresql_server as postgresql_server
+from tests.support.databases import address_of, new_database
+from tests.support.databases import database as database
+from tests.support.databases import database_url as database_url
+from tests.support.databases import each_engine as each_engine
+from tests.support.databases import postgresql as postgresql
+from tests.support.databases import postgresql_server as postgresql_server
 
 if TYPE_CHECKING:
     from pincite.core.services.bootstrap import Pincite

@@ -41,7 +41,7 @@ from pincite.core.store.review_log import troubles
 from pincite.core.store.schema import documents, metadata, pins, removals
 from pincite.core.store.sqlite import SqliteDatabase
 from pincite.core.text.marks import plain_text
-from tests.databases import address_of, drop_database, new_database
+from tests.support.databases import address_of, drop_database, new_database
 
 SEED = 11
 LANES = 2

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.attacks import kills
-from tests.databases import server_in
+from tests.support.databases import server_in
 
 
 def run(budget_seconds: float) -> dict[str, int | float]:

@@ -34,7 +34,7 @@ def replicas(tmp_path: Path, postgresql: str, context: BrowserContext) -> Iterat
         yield apps[0], apps[1]
 
 
-@pytest.mark.behaviour("Long work", "Several apps and workers share one library in PostgreSQL.")
+@pytest.mark.behaviour("Several processes", "Several apps and workers share one library in PostgreSQL.")
 def test_what_one_replica_takes_in_another_answers_from(
     replicas: tuple[RunningApp, RunningApp], new_page: Callable[[], Page], samples: Path
 ) -> None:

@@ -57,7 +57,9 @@ def _started(script: str, *arguments: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", script, *arguments])
 
 
-@pytest.mark.behaviour("Long work", "A job that loses its process goes on in another, which may be on another machine.")
+@pytest.mark.behaviour(
+    "Several processes", "A job that loses its process goes on in another, which may be on another machine."
+)
 def test_a_killed_workers_job_goes_on_elsewhere(tmp_path: Path) -> None:
     texts = [f"Sheet {number} of the ledger speaks of the harvest." for number in range(PAGES)]
     file = make_pdf(tmp_path / "ledger.pdf", texts)
@@ -76,7 +78,9 @@ def test_a_killed_workers_job_goes_on_elsewhere(tmp_path: Path) -> None:
         assert app.indexes.check() == []
 
 
-@pytest.mark.behaviour("Long work", "An answer whose process was killed is offered to be continued by any other.")
+@pytest.mark.behaviour(
+    "Several processes", "An answer whose process was killed is offered to be continued by any other."
+)
 def test_a_killed_answer_is_continued_by_another_process(app: Pincite) -> None:
     session = app.sessions.create()
     gate = threading.Event()

@@ -29,6 +29,7 @@ SECTIONS = (
     "Versions",
     "Other programs",
     "Formats",
+    "Several processes",
 )
 HEAD = """\
 # Documented behaviours

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.attacks import kills
-from tests.databases import ENGINES
+from tests.support.databases import ENGINES
 
 SHORT = ("retry", "purge", "review")
 
