@@ -22,12 +22,12 @@ from pincite.core.domain.settings import Settings
 from pincite.core.models.rerank import BuiltInReranker
 from pincite.core.search.retriever import Retriever
 from pincite.core.services.registry import make_embedder
-from pincite.core.store.fts5 import Fts5Index
 from pincite.core.store.indexes import Indexes
 from pincite.core.store.library import Library
+from pincite.core.store.open import open_database
 from pincite.core.store.shelf import Shelf
-from pincite.core.store.sqlite import SqliteDatabase
 from pincite.core.store.vectors import StoredVectors
+from tests.support.databases import ENGINES, address_of, new_database, server_in
 
 TURN = 0.02
 """Standard deviation of what is added to each number of a copy's unit vector."""
@@ -37,12 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, help="a folder with pdfs/ and questions.jsonl")
     parser.add_argument("--passages", default="1000,10000,100000", help="sizes of the library, in passages")
     parser.add_argument("--limit", type=int, default=100, help="only the first N questions")
+    parser.add_argument("--engine", choices=ENGINES, default="sqlite", help="what keeps the library")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     corpus = open_corpus(options.directory)
     questions = select(read_questions(options.directory), limit=options.limit)
-    rows = [_measure(corpus, questions, int(size)) for size in options.passages.split(",")]
+    server = server_in(Path(tempfile.mkdtemp(prefix="pincite-postgresql-"))) if options.engine != "sqlite" else ""
+    rows = [_measure(corpus, questions, int(size), server) for size in options.passages.split(",")]
     return {
         "set": options.directory.resolve().name,
         "questions": len(questions),
@@ -51,14 +53,16 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _measure(corpus: Corpus, questions: Sequence[Question], size: int) -> dict[str, Any]:
+def _measure(corpus: Corpus, questions: Sequence[Question], size: int, server: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="pincite-growth-") as scratch:
-        settings = Settings(data_dir=Path(scratch))
-        database = SqliteDatabase(settings.database_path)
+        address = address_of(server, new_database(server)) if server else ""
+        settings = Settings(data_dir=Path(scratch), database_url=address)
+        database = open_database(settings)
+        keywords = database.keyword_index()
         indexes = Indexes(database, settings, make_embedder)
         library, cache, count = Library(database, settings), StoredVectors(database), 0
         for document, pages, passages, vectors in _copies(corpus, size):
-            _shelve(Shelf(database, library, Fts5Index(database), settings), document, pages, passages)
+            _shelve(Shelf(database, library, keywords, settings), document, pages, passages)
             stamp = indexes.active()[1].stamp
             cache.put(dict(zip(map(embedding_key, passages), vectors, strict=True)), stamp)
             count += len(passages)
@@ -67,7 +71,7 @@ def _measure(corpus: Corpus, questions: Sequence[Question], size: int) -> dict[s
         embedder, index = indexes.active()
         retriever = Retriever(
             library=library,
-            keywords=Fts5Index(database),
+            keywords=keywords,
             vectors=index,
             embedder=embedder,
             reranker=BuiltInReranker(),

@@ -145,7 +145,7 @@ def _imports(*folders: str) -> set[str]:
 
 
 def test_everything_imported_is_declared() -> None:
-    requirements = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["postgresql"]]
+    requirements = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["server"]]
     declared = {canonicalize_name(Requirement(text).name) for text in requirements}
     owners = importlib.metadata.packages_distributions()
     undeclared = [

@@ -1,16 +1,17 @@
-"""What load balancers and monitors ask, before the door: ``/healthz`` and ``/readyz``. No answer tells of documents."""
+"""What load balancers and monitors ask, before the door: ``/healthz``, ``/readyz`` and ``/metrics``, if that is on."""
 
 from collections.abc import Callable
 
 import anyio
 from sqlalchemy.exc import SQLAlchemyError
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pincite.core.domain.errors import PinciteError
 from pincite.core.services.bootstrap import Pincite
 
-LIVE, READY = "/healthz", "/readyz"
+LIVE, READY, METRICS = "/healthz", "/readyz", "/metrics"
+FORMAT = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class HealthChecks:
@@ -27,8 +28,16 @@ class HealthChecks:
         elif asked == READY:
             ready = await anyio.to_thread.run_sync(self._is_ready)
             await PlainTextResponse("ready" if ready else "not ready", 200 if ready else 503)(scope, receive, send)
+        elif asked == METRICS and (page := await anyio.to_thread.run_sync(self._metrics)) is not None:
+            await Response(page, media_type=FORMAT)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
+
+    def _metrics(self) -> bytes | None:
+        try:
+            return self._pincite().telemetry.page()
+        except (PinciteError, SQLAlchemyError, OSError):
+            return None
 
     def _is_ready(self) -> bool:
         """Return whether the library can be read."""

@@ -14,6 +14,7 @@ from pincite.core.ingest.stages import Stores
 from pincite.core.questions.lexicon import users_lexicon
 from pincite.core.services.health import Health
 from pincite.core.services.registry import check_engine, choose_engine, make_embedder
+from pincite.core.services.telemetry import Telemetry
 from pincite.core.store.collections import Collections
 from pincite.core.store.condition import Condition
 from pincite.core.store.data_dir import check_ours, claim, delete_old_files, quarantined
@@ -108,6 +109,7 @@ class Pincite:
         self.reviews = Reviews(self.database, self.turns, cite=self.verdicts.cite)
         self.exports = Exports(self.settings, self.library, self.turns, self.verdicts)
 
+        condition = Condition(self.database, self.library, settings)
         users_formulas(settings.data_dir)  # parsed once, before threads begin: see core/text/stating.py
 
         def equipment() -> Equipment:
@@ -125,12 +127,14 @@ class Pincite:
             )
 
         self._copies = self.database.copies()
+        self.telemetry = Telemetry(condition.numbers)
         self.runner = TurnRunner(
             turns=self.turns,
             sessions=self.sessions,
             graph=build_graph(self._checkpoints.saver),
             equipment=equipment,
             settle=self._settle,
+            ended=self.telemetry.ended,
             collection=self.collections.get,
         )
         self.suggestions = Suggestions(equipment, self.runner.busy, self.library)
@@ -164,7 +168,6 @@ class Pincite:
             self.illustrations.start()
             self.grids.start()
         self.regression = Regression(self.runner, self.turns, self.sessions, self.reviews, self.library)
-        condition = Condition(self.database, self.library, settings)
         self.health = Health(lambda: self.settings.current, self.library, condition, self.engines.state)
 
     @property

@@ -81,11 +81,16 @@ class TurnRunner:
         graph: TurnGraph,
         equipment: Callable[[], Equipment],
         settle: Callable[[], None],
+        ended: Callable[[Turn], None] = lambda turn: None,
         collection: Callable[[str], Collection],
     ) -> None:
-        """``collection`` gets one by its id. Each time a turn has ended, ``settle`` clears away what only it needed."""
+        """``collection`` gets one by its id.
+
+        Each time a turn has ended, ``ended`` gets it, and ``settle`` clears away what only it needed.
+        """
         self._turns, self._sessions, self._graph = turns, sessions, graph
         self._equipment, self._settle, self._collection = equipment, settle, collection
+        self._ended = ended
         self._live: dict[str, LiveTurn] = {}
         self._unstored: set[str] = set()
         """Turns that came to an end which could not be stored."""
@@ -367,6 +372,7 @@ class TurnRunner:
             live.finish(turn)
         except StorageError as error:  # what came of it cannot be kept: that it failed still can
             live.finish(replace(before, status=TurnStatus.FAILED, error=str(error)))
+        self._ended(live.snapshot.turn)
 
     def _run(self, live: LiveTurn, asked: Asked, equipment: Equipment) -> Turn:
         model = equipment.choose_engine(asked.engine)

@@ -3,7 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from pincite.core.domain.settings import Settings
 from pincite.core.store.data_dir import QUARANTINE, quarantined, strays
@@ -11,6 +11,7 @@ from pincite.core.store.database import Database
 from pincite.core.store.indexes import Indexes
 from pincite.core.store.library import Library
 from pincite.core.store.records import damaged_records
+from pincite.core.store.schema import documents, jobs, turns
 
 ROWS_TRIED = 100
 """Number of the newest rows of each kind that are read to the end, which takes a fraction of a second."""
@@ -31,6 +32,14 @@ class Condition:
     def database_answers(self) -> None:
         """Raises StorageError."""
         self._database.count(select(1))
+
+    def numbers(self) -> dict[str, dict[str, int]]:
+        """Return how many documents, jobs and turns there are, by their status."""
+        found = {}
+        for table in (documents, jobs, turns):
+            counted = select(table.c.status, func.count().label("number")).group_by(table.c.status)
+            found[table.name] = {row["status"]: row["number"] for row in self._database.rows(counted)}
+        return found
 
     def database_size(self) -> int:
         """Return bytes."""

@@ -16,7 +16,7 @@ def open_database(settings: Settings) -> Database:
     try:
         from pincite.core.store.postgresql import PostgresqlDatabase
     except ImportError as error:  # an extra that a laptop does without
-        hint = "Install it with: pip install 'pincite[postgresql]'"
+        hint = "Install it with: pip install 'pincite[server]'"
         raise SettingsError("PINCITE_DATABASE_URL is set, but the PostgreSQL client is missing.", hint=hint) from error
     return PostgresqlDatabase(settings.database_url)
 

@@ -12,8 +12,9 @@ from pincite.core.services.bootstrap import Pincite
 from pincite.web.health import HealthChecks
 
 
-def _client(reachable: Any) -> TestClient:
-    pincite = cast(Pincite, SimpleNamespace(health=SimpleNamespace(reachable=reachable)))
+def _client(reachable: Any, metrics: bytes | None = None) -> TestClient:
+    telemetry = SimpleNamespace(page=lambda: metrics)
+    pincite = cast(Pincite, SimpleNamespace(health=SimpleNamespace(reachable=reachable), telemetry=telemetry))
     return TestClient(HealthChecks(PlainTextResponse("the app", 403), lambda: pincite))
 
 
@@ -36,3 +37,8 @@ def test_a_process_without_its_database_lives_but_is_not_ready() -> None:
 def test_all_else_goes_on_to_the_app(path: str) -> None:
     assert _client(lambda: None).get(path).text == "the app"
     assert _client(lambda: None).post("/readyz").text == "the app"
+
+
+def test_metrics_are_there_only_where_they_are_on() -> None:
+    assert _client(lambda: None, b"pincite_turns 1").get("/metrics").text == "pincite_turns 1"
+    assert _client(lambda: None).get("/metrics").text == "the app"
