@@ -137,7 +137,7 @@ class _App:
                 self.found["lists"].append(1000 * (listed - began))
                 self.found["seconds"].append(time.monotonic() - listed)
                 self.found["errors"] += turn.status not in (TurnStatus.ANSWERED, TurnStatus.FLAGGED)
-            time.sleep(lot.expovariate(1 / self._options["reading"]))
+            time.sleep(max(0.0, min(lot.expovariate(1 / self._options["reading"]), self._until - time.monotonic())))
 
     def _upload(self, lot: random.Random, user: int) -> None:
         number = 1000 * (user + 1)
