@@ -40,8 +40,10 @@ def worker() -> int:
 @click.command(cls=Command)
 @click.option("--to", "target", metavar="URL", help="Copy the data directory's library to a PostgreSQL database.")
 @click.option("--from", "source", metavar="URL", help="Copy a library from PostgreSQL to a new data directory.")
-@click.option("--files", type=click.Path(path_type=Path), help="Folder of the files, where PINCITE_FILES names one.")
-def migrate(target: str | None, source: str | None, files: Path | None) -> int:
+@click.option(
+    "--files", required=True, type=click.Path(path_type=Path), help="Folder of the documents' files beside PostgreSQL."
+)
+def migrate(target: str | None, source: str | None, files: Path) -> int:
     """Copy a library between a data directory and PostgreSQL, and compare both.
 
     The library that is copied stays as it is. Stop Pincite first. A copy that was interrupted goes on when the same
@@ -52,7 +54,7 @@ def migrate(target: str | None, source: str | None, files: Path | None) -> int:
     if (target is None) == (source is None):
         raise click.UsageError("Give either --to or --from.")
     here = settings_here().but(database_url="", shared_files="")
-    there = here.but(database_url=target or source or "", shared_files=str(files or ""))
+    there = here.but(database_url=target or source or "", shared_files=str(files))
     for line in copy_library(here, there) if target else copy_library(there, here):
         tell(line, flush=True)
     return ANSWERED

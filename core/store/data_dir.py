@@ -38,7 +38,13 @@ def check_ours(settings: Settings) -> None:
             f"{directory} cannot be used ({there.name} is not a folder).", hint="Choose a folder with --data-dir."
         )
     if settings.database_url:
-        return  # the library is elsewhere
+        if settings.database_path.exists() and not settings.shared_files:
+            raise ForeignDirectoryError(
+                f"{directory} holds a library of its own, and PINCITE_DATABASE_URL names another.",
+                hint="Name another folder with --data-dir, or one for the files with PINCITE_FILES. `pincite migrate` "
+                "moves a library to PostgreSQL.",
+            )
+        return
     stamped = stamp_of(directory)
     if not settings.database_path.exists():
         if stamped is None and (strangers := _strangers(directory)):

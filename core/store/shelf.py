@@ -153,7 +153,9 @@ class Shelf:
             self._after_remove()
 
     def set_aside_strangers(self) -> None:
-        """Move the PDFs that the library does not know out of its way."""
+        """Move the PDFs that the library does not know out of its way; a folder beside a server may have other users."""
+        if self._settings.database_url:
+            return
         with self._database.transaction():
             set_aside(self._settings, [*(document.id for document in self._library.list()), *self._leaving()])
 

@@ -27,8 +27,8 @@ BATCH = 500
 
 def copy_library(source: Settings, target: Settings) -> Iterator[str]:
     """Copy everything but the checkpoints of unfinished answers; yield what was done. Raises StorageError."""
-    for settings in (source, target):
-        check_ours(settings)
+    check_ours(source)
+    check_ours(target)
     if not source.database_url and not source.database_path.exists():
         raise StorageError(f"There is no library in {source.data_dir}.", hint="Name its folder with --data-dir.")
     keep_private(target.data_dir)

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select, update
 
 from pincite import cli
-from pincite.core.domain.errors import StorageError
+from pincite.core.domain.errors import ForeignDirectoryError, StorageError
 from pincite.core.domain.settings import Settings
 from pincite.core.domain.turns import ReviewDecision
 from pincite.core.services.bootstrap import Pincite, open_pincite
@@ -100,7 +100,10 @@ def test_what_differs_is_noticed(library: Settings, server: Settings, monkeypatc
 
 def test_the_command_copies_and_reports(library: Settings, postgresql: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["migrate", "--data-dir", str(library.data_dir)]) == 2
-    assert cli.main(["migrate", "--to", postgresql, "--data-dir", str(library.data_dir)]) == 0
+    files = library.data_dir.with_name("files")
+    command = ["migrate", "--to", postgresql, "--files", str(files), "--data-dir", str(library.data_dir)]
+    assert cli.main(command) == 0
+    assert [path.name for path in files.iterdir()] == [path.name for path in library.files_dir.iterdir()]
     assert "documents: 1 rows" in capsys.readouterr().out
     with closing(open_database(library.but(database_url=postgresql))) as database:
         assert len(database.rows(select(documents.c.id))) == 1
@@ -120,3 +123,19 @@ def test_commands_for_a_data_directory_say_what_to_use_instead(
     for command in (["backup", str(tmp_path / "b.zip")], ["repair"]):
         assert cli.main([*command, "--data-dir", str(tmp_path / "data")]) == 2
         assert "pg_dump" in capsys.readouterr().err
+
+
+def test_two_libraries_do_not_share_a_folder_of_files(library: Settings, postgresql: str) -> None:
+    before = sorted(library.data_dir.rglob("*"))
+    with pytest.raises(ForeignDirectoryError, match="a library of its own"):
+        open_pincite(library.but(database_url=postgresql))
+    assert sorted(library.data_dir.rglob("*")) == before
+
+
+def test_a_file_that_the_database_does_not_know_stays_where_it_is(server: Settings) -> None:
+    server.files_dir.mkdir(parents=True)
+    stranger = server.files_dir / f"{'a' * 64}.pdf"
+    stranger.write_bytes(b"another library's")
+    with closing(open_pincite(server)) as app:
+        assert app.ingest.take_charge()
+    assert stranger.exists()
