@@ -81,6 +81,7 @@ def app(
         server = request.getfixturevalue("postgresql_server")
         name = new_database(server, request.getfixturevalue("contract_database"))
         monkeypatch.setenv("PINCITE_DATABASE_URL", address_of(server, name))
+        contract_library = contract_library.with_name("postgresql")
     shutil.copytree(contract_library, tmp_path / "data")
     with closing(open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting"))) as pincite:
         yield pincite

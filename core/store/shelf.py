@@ -153,7 +153,7 @@ class Shelf:
             self._after_remove()
 
     def set_aside_strangers(self) -> None:
-        """Move the PDFs that the library does not know out of its way; a folder beside a server may have other users."""
+        """Move the PDFs that the library does not know out of its way, unless others may use the folder, too."""
         if self._settings.database_url:
             return
         with self._database.transaction():

@@ -110,7 +110,7 @@ def test_the_command_copies_and_reports(library: Settings, postgresql: str, caps
 
 
 def test_a_library_that_is_in_use_is_not_copied(app: Pincite, postgresql: str) -> None:
-    server = app.settings.current.but(database_url=postgresql)
+    server = Settings(data_dir=app.settings.current.data_dir.with_name("replica"), database_url=postgresql)
     assert app.ingest.take_charge()
     with pytest.raises(StorageError, match="is running"):
         list(copy_library(app.settings.current, server))
