@@ -277,16 +277,19 @@ class Ingest:
 
     def _work(self, step: Callable[[], bool]) -> None:
         """A worker's outermost frame: one step after the other while there is work and this process may do it."""
+        failure = ""
         while not self._closing.is_set():
             try:
                 worked = self.take_charge() and step()
                 self._full.pop(step, None)
+                failure = ""
             except FullDiskError as error:
                 self._full[step] = error
                 worked = False
-            except Exception:
-                log.exception("A step of ingest failed.")
-                worked = False
+            except Exception as error:
+                if str(error) != failure:  # as long as the database cannot be reached, it is said once
+                    log.exception("A step of ingest failed.")
+                worked, failure = False, str(error)
             with self._changed:
                 if worked:
                     self._changed.notify_all()

@@ -1,5 +1,7 @@
 """Promises of the notes of a conversation: pinned text is on its page, and no part of it is lost."""
 
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -22,8 +24,9 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def app(settings: Settings) -> Pincite:
-    return open_pincite(settings)
+def app(settings: Settings) -> Iterator[Pincite]:
+    with closing(open_pincite(settings)) as opened:
+        yield opened
 
 
 @pytest.fixture
