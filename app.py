@@ -1,5 +1,6 @@
 """The frame of the pages: configuration and navigation. For a server that imports it, the app behind its door."""
 
+import os
 from pathlib import Path
 
 import streamlit as st
@@ -50,9 +51,6 @@ if runtime.exists():
 else:
     # `streamlit run app.py` and uvicorn look for this name; the server then runs the file again, for each page.
     routes = picture_routes(pincite)
-    middleware = [
-        Middleware(HealthChecks, pincite),
-        Middleware(Gate, the_door, pincite, __version__),
-        Middleware(Doorkeeper, the_door),
-    ]
+    monitored = [Middleware(HealthChecks, pincite)] if os.environ.get("PINCITE_DATABASE_URL") else []
+    middleware = [*monitored, Middleware(Gate, the_door, pincite, __version__), Middleware(Doorkeeper, the_door)]
     app = st.App(__file__, routes=routes, middleware=middleware, lifespan=serving)

@@ -1,4 +1,4 @@
-"""What load balancers and monitors ask, before the door: ``/healthz``, ``/readyz`` and ``/metrics``, if that is on."""
+"""What load balancers and monitors ask of a server, before the door: ``/healthz``, ``/readyz`` and ``/metrics``."""
 
 from collections.abc import Callable
 
@@ -12,6 +12,7 @@ from pincite.core.services.bootstrap import Pincite
 
 LIVE, READY, METRICS = "/healthz", "/readyz", "/metrics"
 FORMAT = "text/plain; version=0.0.4; charset=utf-8"
+HEADERS = {"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Cache-Control": "no-store"}
 
 
 class HealthChecks:
@@ -24,12 +25,13 @@ class HealthChecks:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         asked = scope["path"] if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") else ""
         if asked == LIVE:
-            await PlainTextResponse("alive")(scope, receive, send)
+            await PlainTextResponse("alive", headers=HEADERS)(scope, receive, send)
         elif asked == READY:
             ready = await anyio.to_thread.run_sync(self._is_ready)
-            await PlainTextResponse("ready" if ready else "not ready", 200 if ready else 503)(scope, receive, send)
+            status, said = (200, "ready") if ready else (503, "not ready")
+            await PlainTextResponse(said, status, headers=HEADERS)(scope, receive, send)
         elif asked == METRICS and (page := await anyio.to_thread.run_sync(self._metrics)) is not None:
-            await Response(page, media_type=FORMAT)(scope, receive, send)
+            await Response(page, headers=HEADERS, media_type=FORMAT)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 

@@ -22,6 +22,7 @@ def _client(reachable: Any, metrics: bytes | None = None) -> TestClient:
 def test_a_library_that_can_be_read_is_ready(path: str, said: str) -> None:
     answer = _client(lambda: None).get(path)
     assert (answer.status_code, answer.text) == (200, said)
+    assert answer.headers["x-frame-options"] == "DENY" and answer.headers["cache-control"] == "no-store"
 
 
 def test_a_process_without_its_database_lives_but_is_not_ready() -> None:
