@@ -285,7 +285,12 @@ def draw_state(app: Pincite) -> None:
     rows = [f"| {'✓&nbsp;Works' if check.ok else '✗&nbsp;Problem'} | {escape(check.part)} | {escape(check.detail)} "
             f"{'' if check.ok else f'**{escape(check.hint)}**'} |" for check in checks]  # fmt: skip
     st.markdown("\n".join(["| | Part | State |", "|:--|:--|:--|", *rows]))
-    draw_form(app, "backups", ["automatic_backups"])
+    if app.settings.current.database_url:
+        st.caption(
+            "The library is in PostgreSQL: back up the database with its own tools, and the folder of the files."
+        )
+    else:
+        draw_form(app, "backups", ["automatic_backups"])
     storage = app.health.storage()
     st.markdown(f"**{size(sum(storage.values()))} stored** in `{app.settings.current.data_dir}`")
     st.caption(" · ".join(f"{escape(name)} {size(amount)}" for name, amount in storage.items()))

@@ -155,3 +155,11 @@ def test_a_token_is_shown_once_and_can_be_revoked(app: Pincite) -> None:
     screen.test.button(key="confirm_delete").click().run()
     assert app.tokens.list() == [] and app.tokens.admitted(secret) is None
     screen.assert_sound()
+
+
+def test_a_library_on_a_server_is_not_said_to_be_backed_up(app: Pincite) -> None:
+    assert "Back up every day" in {toggle.label for toggle in Screen("settings").test.toggle}
+    app.settings.current = app.settings.current.but(database_url="postgresql://host/pincite")
+    screen = Screen("settings")
+    assert "Back up every day" not in {toggle.label for toggle in screen.test.toggle}
+    assert "back up the database with its own tools" in screen.words()

@@ -57,9 +57,7 @@ def _started(script: str, *arguments: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", script, *arguments])
 
 
-@pytest.mark.behaviour(
-    "Several processes", "A job that loses its process goes on in another, which may be on another machine."
-)
+@pytest.mark.behaviour("Several processes", "A job that loses its process goes on in another.")
 def test_a_killed_workers_job_goes_on_elsewhere(tmp_path: Path) -> None:
     texts = [f"Sheet {number} of the ledger speaks of the harvest." for number in range(PAGES)]
     file = make_pdf(tmp_path / "ledger.pdf", texts)
