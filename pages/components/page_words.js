@@ -277,6 +277,8 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const attach = () => {
     const image = document.querySelector(`.st-key-${data.picture} [data-testid="stImage"] img`)
     const ready = image?.complete && image.naturalWidth
+    // Streamlit removes a picture when a rerun is stopped before it draws it, and then has it at the same address again.
+    if (image?.complete && !ready && tries % 10 === 0) image.src = image.src
     if (ready) draw(data, tools, image, setStateValue, setTriggerValue)
     else if (tries--) waiting = setTimeout(attach, 100)
   }

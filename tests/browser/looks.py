@@ -95,6 +95,7 @@ def _screens(page: Page, entrance: str) -> Iterator[str]:
     page.get_by_label("Your notes").wait_for()
     yield "notes"
     page.get_by_role("button", name="Close the notes").click()
+    page.locator(".pincite-words > span").first.wait_for()  # the page is there again
     why.click()
     page.get_by_role("dialog").wait_for()
     page.mouse.move(0, 0)  # what slid under the pointer shows no card

@@ -39,6 +39,17 @@ def test_a_mark_opens_its_page_and_its_address_shows_it_again(quoting_app: str, 
     expect(second.get_by_role("button", name="Page 3 of 4")).to_be_visible()
 
 
+def test_a_picture_that_was_not_there_at_first_is_asked_for_again(quoting_app: str, new_page: NewPage) -> None:
+    """A rerun that is stopped before it draws a picture has Streamlit remove it, and the next one has it again."""
+    page = new_page()
+    page.goto(quoting_app)
+    page.get_by_role("button", name="Try it with the sample contract").click()
+    mark = page.get_by_role("button", name=re.compile(r"^Open service-contract\.pdf, p\. 2")).first
+    page.route("**/media/*.jpg", lambda route: route.fulfill(status=404), times=1)
+    mark.click()
+    expect(page.locator(".pincite-words > span").first).to_be_attached()
+
+
 def test_a_long_answer_is_shown_from_its_question_on(quoting_app: str, new_page: NewPage, tmp_path: Path) -> None:
     survey = FPDF()
     survey.add_page()

@@ -31,10 +31,12 @@ def test_every_screen_looks_as_it_should(tmp_path: Path, new_page: NewPage) -> N
         return differing(look, Image.open(KEPT / f"{name}.png"))
 
     with running_app(tmp_path, port=free_port(), environment=environment(**ALONE)) as app:
-        shown = looks(new_page(), app.entrance, lambda name, look: apart(name, look) <= MAX_DIFFERENCE)
-        found = {name: apart(name, look) for name, look in shown}
+        page = new_page()
+        found = dict[str, tuple[float, str]]()
+        for name, look in looks(page, app.entrance, lambda name, look: apart(name, look) <= MAX_DIFFERENCE):
+            found[name] = apart(name, look), page.locator("body").inner_text()
     assert len(found) == 10 * len(WIDTHS) * len(THEMES)
-    assert {name: share for name, share in found.items() if share > MAX_DIFFERENCE} == {}
+    assert {name: (share, text) for name, (share, text) in found.items() if share > MAX_DIFFERENCE} == {}
 
 
 @pytest.mark.parametrize("moved", [(12, 0), (0, 12)])
