@@ -301,7 +301,10 @@ def bare_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One uploaded file; ``id`` is the SHA-256 of its bytes, ``name`` is for display and may change."""
+    """One uploaded file; ``id`` is the SHA-256 of its bytes, ``name`` is for display and may change.
+
+    A user's document has an id of its own, so that nobody learns who else has the same file.
+    """
 
     id: str
     name: str
@@ -317,6 +320,12 @@ class Document:
     notes: tuple[str, ...] = ()
     """Plain statements about what was and was not read (XFA form, portfolio, pages to look at)."""
     metadata: tuple[MetadataField, ...] = ()
+    content_sha256: str = ""
+    """Of its bytes, where that is not the id."""
+
+    @property
+    def sha256(self) -> str:
+        return self.content_sha256 or self.id
 
     @property
     def not_read(self) -> str:

@@ -52,6 +52,10 @@ class UnknownPageError(DocumentError):
     """A document has no page with this number."""
 
 
+class AccessError(PinciteError):
+    """The user may not do this."""
+
+
 class CollectionError(PinciteError):
     """No collection has this name, or another one has it."""
 

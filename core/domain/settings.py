@@ -199,6 +199,9 @@ class Settings(Choices):
     shared_files: str = Field(default_factory=lambda: os.environ.get(f"{VARIABLES}FILES", ""))
     """Folder of the documents' files; empty: in ``data_dir``."""
 
+    admins: str = Field(default_factory=lambda: os.environ.get(f"{VARIABLES}ADMINS", ""))
+    """E-mail addresses of the first admins, separated by spaces; empty: there are no accounts."""
+
     role: Literal["all", "app"] = "all"
     """What the app does: everything, or no work in the background, which `pincite worker` then does."""
 

@@ -45,7 +45,7 @@ def as_csv(filled: FilledGrid, documents: Mapping[str, Document]) -> bytes:
 def as_json(filled: FilledGrid, documents: Mapping[str, Document]) -> bytes:
     """The grid with all cells and their citations."""
     rows = [
-        {"document": document.name, "sha256": document.id, "cells": [to_plain(cell) for _, cell in cells]}
+        {"document": document.name, "sha256": document.sha256, "cells": [to_plain(cell) for _, cell in cells]}
         for document, cells in _rows(filled, documents)
     ]
     plain = {"name": filled.grid.name, "columns": [to_plain(one) for one in filled.grid.columns], "rows": rows}

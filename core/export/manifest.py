@@ -200,7 +200,7 @@ def source_of(document: Document) -> SourceFile:
         item = {name: value for name, value in json.loads(reference).items() if _FACT_OF.get(name, name) in facts
                 or name not in _FACT_OF}  # fmt: skip
         reference = json.dumps(item | told, ensure_ascii=False)
-    return SourceFile(document.name, document.id, **facts, reference=reference)
+    return SourceFile(document.name, document.sha256, **facts, reference=reference)
 
 
 def csl_fields(title: str, author: str, date: str) -> dict[str, Any]:

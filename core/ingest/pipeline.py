@@ -76,7 +76,8 @@ class Ingest:
         name = unicodedata.normalize("NFC", " ".join(storable(name).split())) or "document.pdf"
         partial = new_partial(self._settings)
         try:
-            document_id, size = copy_in(source, partial, name, self._settings)
+            content, size = copy_in(source, partial, name, self._settings)
+            document_id = self._shelf.id_of(content)
             known = self._shelf.exists(document_id)
             if not (known and self._library.file_is_sound(document_id)):
                 info, files = open_copy(partial, name, password, self._reader, self._settings)
@@ -85,7 +86,7 @@ class Ingest:
                 with self._shelf.transaction():
                     known = self._shelf.exists(document_id)
                     if not known:
-                        self._shelf.add_document(document_id, name, size, info)
+                        self._shelf.add_document(document_id, name, size, info, content)
                     if self._library.get(document_id).status in (DocumentStatus.QUEUED, DocumentStatus.FAILED):
                         self.retry(document_id)
                     self._shelf.keep_file(document_id, partial)
@@ -314,3 +315,21 @@ class Ingest:
         self._full.clear()  # what was asked for now is worth a try
         with self._changed:
             self._changed.notify_all()
+
+
+class UserIngest(Ingest):
+    """What a user asks for, with the stores as that user sees them; another ingest does the work."""
+
+    def __init__(
+        self, working: Ingest, stores: Stores, reader: PageReader, describe: Describe, settings: Settings
+    ) -> None:
+        super().__init__(stores, reader, describe, settings, at_work=False)
+        self._working = working
+        self._full, self._changed = working._full, working._changed
+
+    def start(self) -> None:
+        self._working.start()
+
+    def take_charge(self) -> bool:
+        """Return False: what is left to do, the working one does within POLL_SECONDS."""
+        return False

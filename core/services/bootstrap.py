@@ -1,20 +1,27 @@
 """The one place that opens the stores, builds the services on them and wires both together."""
 
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import langsmith
 
 from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.accounts import User
 from pincite.core.domain.errors import IndexMismatchError, ModelUnavailableError, TurnError
 from pincite.core.domain.ports import Embedder, PassageIndex
 from pincite.core.domain.settings import Settings, load_settings
 from pincite.core.domain.turns import TurnStatus
 from pincite.core.figures.formulas import users_formulas
 from pincite.core.ingest.describing import described
-from pincite.core.ingest.pipeline import Ingest
+from pincite.core.ingest.pipeline import Ingest, UserIngest
 from pincite.core.ingest.stages import Stores
 from pincite.core.questions.lexicon import users_lexicon
+from pincite.core.services.accounts import Accounts, Sharing
 from pincite.core.services.health import Health
 from pincite.core.services.registry import check_engine, choose_engine, make_embedder
 from pincite.core.services.telemetry import Telemetry
+from pincite.core.store.access import UserDatabase
 from pincite.core.store.collections import Collections
 from pincite.core.store.condition import Condition
 from pincite.core.store.data_dir import check_ours, claim, delete_old_files, quarantined
@@ -37,33 +44,27 @@ from pincite.core.store.soundness import check_whole
 from pincite.core.store.sqlite import SqliteDatabase
 from pincite.core.store.tokens import Tokens
 from pincite.core.store.turns import Turns
+from pincite.core.store.users import Users
 from pincite.core.store.watched import Watched
+
+if TYPE_CHECKING:
+    from pincite.core.graph.context import Equipment
+    from pincite.core.services.grids import Grids
+    from pincite.core.services.ingest import Documents
 
 
 class Pincite:
     """Everything that is open on one data directory; views call its parts."""
 
+    user: User | None = None
+    """Whose view this is; None: of a library without accounts, or of everything."""
+
     def __init__(self, settings: Settings, *, at_work: bool = True) -> None:
         # LangGraph takes a second to import; a look at the library does without.
         from pincite.core.graph.build import build_graph
         from pincite.core.graph.checkpoints import forget_runs, open_checkpoints
-        from pincite.core.graph.context import Equipment
-        from pincite.core.services.deletion import Deletion
-        from pincite.core.services.engines import Engines
-        from pincite.core.services.exports import Exports
-        from pincite.core.services.grids import Grids
-        from pincite.core.services.illustrations import Illustrations
-        from pincite.core.services.ingest import Documents
         from pincite.core.services.model_library import ModelLibrary
-        from pincite.core.services.references import ReferenceImport
-        from pincite.core.services.regression import Regression
-        from pincite.core.services.reviews import Verdicts
-        from pincite.core.services.search import Search
         from pincite.core.services.settings import SettingsInForce
-        from pincite.core.services.suggestions import Suggestions
-        from pincite.core.services.turns import TurnRunner
-        from pincite.core.services.verification import Verification
-        from pincite.core.services.versions import Versions
         from pincite.core.services.watching import Watching
 
         at_work = at_work and settings.role != "app"
@@ -86,21 +87,55 @@ class Pincite:
                 self.library.note_unlocked_files()
             claim(settings, self.database)
             delete_old_files(settings)
+        self.indexes = Indexes(self.database, settings, make_embedder)
+        self._keywords = self.database.keyword_index()
+        self._at_work = at_work
+        self._closed = False
+        self._users: dict[str, UserPincite] = {}
+        self._making_users = threading.Lock()
+        self.accounts = Accounts(Users(self.database), settings.admins.split()) if settings.admins else None
+
+        self.settings = SettingsInForce(
+            settings, self.indexes, changed=lambda: self.documents.use(self.settings.current)
+        )
+        self.models = ModelLibrary(lambda: self.settings.current)
+        users_formulas(settings.data_dir)  # parsed once, before threads begin: see core/text/stating.py
+        self._condition = Condition(self.database, self.library, settings)
+        self._copies = self.database.copies()
+        self.telemetry = Telemetry(self._condition.numbers)
+        self._graph = build_graph(self._checkpoints.saver)
+        self._wire()
+        self._back_up()
+        self.watching = Watching(
+            Watched(self.database), self.library, self.collections, lambda: self.documents.ingest, settings
+        )
+        if at_work:
+            self.watching.start()
+            self.illustrations.start()
+            self.grids.start()
+
+    def _wire(self) -> None:
+        """Build what works on the rows of this database, as they are seen with these settings."""
+        from pincite.core.graph.context import Equipment
+        from pincite.core.services.deletion import Deletion
+        from pincite.core.services.engines import Engines
+        from pincite.core.services.exports import Exports
+        from pincite.core.services.illustrations import Illustrations
+        from pincite.core.services.references import ReferenceImport
+        from pincite.core.services.regression import Regression
+        from pincite.core.services.reviews import Verdicts
+        from pincite.core.services.search import Search
+        from pincite.core.services.suggestions import Suggestions
+        from pincite.core.services.turns import TurnRunner
+        from pincite.core.services.verification import Verification
+        from pincite.core.services.versions import Versions
+
         self.turns = Turns(self.database)
         self.sessions = Sessions(self.database, is_on_page=self.library.is_on_page)
         self.collections = Collections(self.database)
         self.tokens = Tokens(self.database)
         self.notes = NoteStore(self.database, self.library)
-        self.indexes = Indexes(self.database, settings, make_embedder)
-        self._keywords = self.database.keyword_index()
-        self._at_work = at_work
-        self.closed = False
-
-        self.settings = SettingsInForce(
-            settings, self.indexes, changed=lambda: self.documents.use(self.settings.current)
-        )
         self.engines = Engines(self.settings)
-        self.models = ModelLibrary(lambda: self.settings.current)
         self.search = Search(self.settings, self.library, self._keywords, self._meaning)
         self.verification = Verification(self.library, self.search)
         self.versions = Versions(self.library, self.search.relations)
@@ -108,9 +143,6 @@ class Pincite:
         self.verdicts = Verdicts(self.settings, self.turns, self.library)
         self.reviews = Reviews(self.database, self.turns, cite=self.verdicts.cite)
         self.exports = Exports(self.settings, self.library, self.turns, self.verdicts)
-
-        condition = Condition(self.database, self.library, settings)
-        users_formulas(settings.data_dir)  # parsed once, before threads begin: see core/text/stating.py
 
         def equipment() -> Equipment:
             current = self.settings.current
@@ -126,21 +158,17 @@ class Pincite:
                 look=self.documents.read_back,
             )
 
-        self._copies = self.database.copies()
-        self.telemetry = Telemetry(condition.numbers)
         self.runner = TurnRunner(
             turns=self.turns,
             sessions=self.sessions,
-            graph=build_graph(self._checkpoints.saver),
+            graph=self._graph,
             equipment=equipment,
             settle=self._settle,
             ended=self.telemetry.ended,
             collection=self.collections.get,
         )
-        self.suggestions = Suggestions(equipment, self.runner.busy, self.library)
-        self.grids = Grids(
-            equipment, self.runner.busy, self.library, GridStore(self.database), basis_of, self._lock("grids")
-        )
+        self.suggestions = Suggestions(equipment, self._busy, self.library)
+        self.grids = self._open_grids(equipment)
         self.deletion = Deletion(
             self.runner,
             self.sessions,
@@ -148,10 +176,7 @@ class Pincite:
             remove_turn=self._remove_turn,
             remove_with_answers=self._remove_with_answers,
         )
-        self._back_up()
-        self.documents = Documents(
-            self.settings.current, self.library, self._open_ingest, quarantined=lambda: quarantined(settings)
-        )
+        self.documents = self._open_documents()
         self.illustrations = Illustrations(
             lambda: self.settings.current,
             self.documents,
@@ -160,15 +185,24 @@ class Pincite:
             lambda: self._meaning()[0],
         )
         self.references = ReferenceImport(self.documents, self.collections)
-        self.watching = Watching(
-            Watched(self.database), self.library, self.collections, lambda: self.documents.ingest, settings
-        )
-        if at_work:
-            self.watching.start()
-            self.illustrations.start()
-            self.grids.start()
         self.regression = Regression(self.runner, self.turns, self.sessions, self.reviews, self.library)
-        self.health = Health(lambda: self.settings.current, self.library, condition, self.engines.state)
+        self.health = Health(lambda: self.settings.current, self.library, self._condition, self.engines.state)
+
+    def of(self, user: User) -> "Pincite":
+        """Return the library as a user sees it: nothing of anybody else is there, unless it is shared with them."""
+        with self._making_users:
+            if user.id not in self._users:
+                self._users[user.id] = UserPincite(self, user)
+            own = self._users[user.id]
+            own.user = user
+            return own
+
+    def note(self, action: str, kind: str, subject: str) -> None:
+        """Add a line to the audit log, where there are accounts."""
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
 
     @property
     def ingest(self) -> Ingest:
@@ -176,7 +210,9 @@ class Pincite:
 
     def close(self) -> None:
         """Stop turns and ingest, in that order, and close every file."""
-        self.closed = True
+        self._closed = True
+        for own in self._users.values():
+            own.close()
         self.watching.close()
         self.illustrations.close()
         self.grids.close()
@@ -190,6 +226,22 @@ class Pincite:
         self._checkpoints.close()
         self._copies.finish()
         self.database.close()
+
+    def _busy(self) -> bool:
+        """Return whether this process is answering anything."""
+        return self.runner.busy() or any(own.runner.busy() for own in list(self._users.values()))
+
+    def _open_grids(self, equipment: "Callable[[], Equipment]") -> "Grids":
+        from pincite.core.services.grids import Grids
+
+        store = GridStore(self.database)
+        return Grids(equipment, self._busy, self.library, store, basis_of, self._lock("grids"))
+
+    def _open_documents(self) -> "Documents":
+        from pincite.core.services.ingest import Documents
+
+        settings = self.settings.current
+        return Documents(settings, self.library, self._open_ingest, quarantined=lambda: quarantined(settings))
 
     def _open_ingest(self, settings: Settings, reader: ProcessReader) -> Ingest:
         shelf = Shelf(self.database, self.library, self._keywords, settings, self._when_removed, self._after_removal)
@@ -246,6 +298,84 @@ class Pincite:
         found = quoting(self.database, document_id)
         self.ingest.remove(document_id, together_with=lambda: purge(self.database, found))
         return len(found.turn_ids)
+
+
+class UserPincite(Pincite):
+    """The library as one user sees it; what works in the background is that of everybody."""
+
+    user: User
+
+    def __init__(self, everybodys: Pincite, user: User) -> None:
+        from pincite.core.services.settings import UserSettings
+
+        self.user, self._everybodys = user, everybodys
+        self._store = Users(everybodys.database)
+        self.database = UserDatabase(everybodys.database, user.id, self.note)
+        self.accounts, self.models, self.watching = everybodys.accounts, everybodys.models, everybodys.watching
+        self.indexes, self.telemetry = everybodys.indexes, everybodys.telemetry
+        self._keywords, self._graph, self._condition = everybodys._keywords, everybodys._graph, everybodys._condition
+        self._checkpoints, self._copies, self._at_work = everybodys._checkpoints, everybodys._copies, False
+        self.settings = UserSettings(
+            everybodys.settings,
+            lambda: self._store.settings(user.id),
+            lambda values: self._store.set_settings(user.id, values),
+            lambda: self.user.is_admin,
+        )
+        self.library = Library(self.database, everybodys.settings.current)
+        self._wire()
+        self.sharing = Sharing(self._store, lambda: self.user, self.database.right)
+
+    @property
+    def closed(self) -> bool:
+        return self._everybodys.closed
+
+    def close(self) -> None:
+        self.engines.close()
+        self.suggestions.close()
+        self.grids.close()
+        self.runner.close()
+
+    def of(self, user: User) -> Pincite:
+        return self._everybodys.of(user)
+
+    def note(self, action: str, kind: str, subject: str) -> None:
+        self._store.note(self.user.email, action, kind, subject)
+
+    def _busy(self) -> bool:
+        return self._everybodys._busy()
+
+    def _open_grids(self, equipment: "Callable[[], Equipment]") -> "Grids":
+        from pincite.core.services.grids import UserGrids
+
+        store = GridStore(self.database)
+        return UserGrids(self._everybodys.grids, equipment, self._busy, self.library, store, basis_of, Elsewhere())
+
+    def _open_documents(self) -> "Documents":
+        return self._everybodys.documents.asked_by(self.library, self._open_users_ingest)
+
+    def _open_users_ingest(self, working: Ingest, settings: Settings, reader: ProcessReader) -> Ingest:
+        shelf = Shelf(
+            self.database, self.library, self._keywords, settings, self._when_removed, self._everybodys._after_removal
+        )
+        stores = Stores(self.library, shelf, Jobs(self.database, shelf, self.indexes), self.indexes, Elsewhere())
+        return UserIngest(working, stores, reader, described, settings)
+
+    def _settle(self) -> None:
+        self._everybodys._settle()
+
+    def _when_removed(self, document_id: str) -> None:
+        self._everybodys._when_removed(document_id)
+        self.suggestions.forget(document_id)
+
+    def _scrub(self, words: bool, max_bytes: int | None) -> bool:
+        return self._everybodys._scrub(words, max_bytes)
+
+    def _remove_with_answers(self, document_id: str) -> int:
+        """The answers of others that quote the document go, too; how many those are is not this user's to know."""
+        everything = self.database.everything
+        found, own = quoting(everything, document_id), quoting(self.database, document_id)
+        self.ingest.remove(document_id, together_with=lambda: purge(everything, found))
+        return len(own.turn_ids)
 
 
 def open_pincite(settings: Settings | None = None, *, at_work: bool = True) -> Pincite:

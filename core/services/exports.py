@@ -97,7 +97,7 @@ class Exports:
 
     def _exhibit(self, key: PageKey, name: str) -> Exhibit:
         try:
-            path, page = self._library.file_path(key[0]), self._library.page(*key)
+            path, page = self._library.file(key[0]), self._library.page(*key)
             return Exhibit(name, self._library.get(key[0]), path if path.exists() else None, page)
         except PinciteError:
             return Exhibit(name, None, None, None)

@@ -186,6 +186,11 @@ class Grids:
         self._store.set_running(grid_id, True)
         self.start()
 
+    @property
+    def is_at_work(self) -> bool:
+        """Return whether this process fills grids, or waits to."""
+        return self._thread is not None
+
     def stop(self, grid_id: str) -> None:
         self._store.set_running(grid_id, False)
 
@@ -257,7 +262,7 @@ class Grids:
     def wait(self, grid_id: str, seconds: float = math.inf) -> FilledGrid:
         """Return the grid once no cell waits or it was stopped, or after this time."""
         until = time.monotonic() + seconds
-        while self.is_running(grid_id) and self._thread is not None and time.monotonic() < until:
+        while self.is_running(grid_id) and self.is_at_work and time.monotonic() < until:
             time.sleep(POLL_SECONDS)
         return self.filled(grid_id)
 
@@ -393,6 +398,33 @@ class Grids:
 
     def _documents(self) -> dict[str, Document]:
         return {document.id: document for document in self._library.list()}
+
+
+class UserGrids(Grids):
+    """The grids that a user sees; those of everybody ask their cells."""
+
+    def __init__(
+        self,
+        everybodys: Grids,
+        equipment: Callable[[], Equipment],
+        busy: Callable[[], bool],
+        library: "Library",
+        store: "GridStore",
+        basis_of: Callable[[Document, Column], str],
+        work: "WorkLock",
+    ) -> None:
+        super().__init__(equipment, busy, library, store, basis_of, work)
+        self._everybodys = everybodys
+
+    def start(self) -> None:
+        self._everybodys.start()
+
+    def want(self, keys: Iterable[Key]) -> None:
+        self._everybodys.want(keys)
+
+    @property
+    def is_at_work(self) -> bool:
+        return self._everybodys.is_at_work
 
 
 def asked_of(turn: Turn) -> tuple[str, ...]:

@@ -54,6 +54,12 @@ class Documents:
         self._lock, self._closed = threading.Lock(), False
         self._open(settings)
 
+    def asked_by(
+        self, library: "Library", open_ingest: Callable[[Ingest, Settings, ProcessReader], Ingest]
+    ) -> "UserDocuments":
+        """Return the same for a user, who sees the documents of this library."""
+        return UserDocuments(self, library, open_ingest)
+
     def use(self, settings: Settings) -> None:
         with self._lock:
             changed = any(getattr(settings, name) != getattr(self._settings, name) for name in OF_READING)
@@ -68,13 +74,17 @@ class Documents:
             self._close()
 
     def _close(self) -> None:
-        self.ingest.stop()
+        self._ingest.stop()
         self._reader.close()  # a page that is being recognised may take minutes: its process is ended
-        self.ingest.close()
+        self._ingest.close()
+
+    @property
+    def ingest(self) -> Ingest:
+        return self._ingest
 
     def _open(self, settings: Settings) -> None:
         self._reader = ProcessReader(settings)
-        self.ingest = self._open_ingest(settings, self._reader)
+        self._ingest = self._open_ingest(settings, self._reader)
 
     def page_image(
         self,
@@ -89,7 +99,7 @@ class Documents:
 
         Raises a DocumentError.
         """
-        image = self._reader.render(self._library.file_path(document_id), page_index, width=width)
+        image = self._reader.render(self._library.file(document_id), page_index, width=width)
         if not marks and not hidden:
             return image
         page = self._library.page(document_id, page_index)
@@ -117,7 +127,7 @@ class Documents:
     def recognised(self, document_id: str, page_index: int) -> list[Page]:
         """Return a page as OCR reads it; empty where it cannot."""
         with suppress(PinciteError):
-            return list(self._reader.recognise(self._library.file_path(document_id), [page_index]))
+            return list(self._reader.recognise(self._library.file(document_id), [page_index]))
         return []
 
     def read_back(self, citation: Citation) -> ReadBack:
@@ -126,7 +136,7 @@ class Documents:
         if place not in self._seen:
             try:
                 page = self._library.page(citation.document_id, citation.page_index)
-                path = self._library.file_path(citation.document_id)
+                path = self._library.file(citation.document_id)
                 span = (citation.start, citation.end)
                 own_text = self._own_text(path)
                 of_file = compare_with_own_text(page, *span, own_text) if own_text.lines else None
@@ -184,3 +194,39 @@ class Documents:
         new = [document for document in documents if document.status in BEING_INDEXED]
         few = sum(document.passage_count for document in new) <= FEW_PASSAGES
         return Lacking.NOTHING if not few or awaited([document.id for document in new]) else Lacking.VECTORS
+
+
+class UserDocuments(Documents):
+    """What a user sees of them; the work is done by those of everybody."""
+
+    def __init__(
+        self,
+        everybodys: Documents,
+        library: "Library",
+        open_ingest: Callable[[Ingest, Settings, ProcessReader], Ingest],
+    ) -> None:
+        self._everybodys, self._library, self._open_for_user = everybodys, library, open_ingest
+        self._last_own_text = (Path(), 0, OwnText([]))
+        self._seen = {}
+        self._lock = threading.Lock()
+        self._of: tuple[Ingest, Ingest] | None = None
+        self.quarantined = list
+
+    @property
+    def _reader(self) -> ProcessReader:  # type: ignore[override]
+        return self._everybodys._reader
+
+    @property
+    def _settings(self) -> Settings:  # type: ignore[override]
+        return self._everybodys._settings
+
+    @property
+    def ingest(self) -> Ingest:
+        with self._lock:
+            working = self._everybodys.ingest
+            if self._of is None or self._of[0] is not working:
+                self._of = working, self._open_for_user(working, self._settings, self._reader)
+            return self._of[1]
+
+    def close(self) -> None:
+        """Those of everybody are closed by themselves."""

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Executable, Result, RowMapping, Table, insert
 from sqlalchemy.dialects.postgresql import Insert as PostgresqlInsert
 from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
 
+from pincite.core.domain.accounts import LOCAL
 from pincite.core.domain.ports import KeywordIndex, Vectors
 from pincite.core.store.copies import Copies
 from pincite.core.store.locks import WorkLock
@@ -50,6 +51,20 @@ class Database(ABC):
     @abstractmethod
     def name(self) -> str:
         """Where it is, as people are told."""
+
+    @property
+    def everything(self) -> "Database":
+        """The same with the rows of all users."""
+        return self
+
+    @property
+    def owner(self) -> str:
+        """Whose the rows are that are added."""
+        return LOCAL
+
+    def may_change(self, document_id: str) -> bool:
+        """Return whether a document that is there may be changed."""
+        return True
 
     @abstractmethod
     def lock(self, name: str) -> WorkLock:

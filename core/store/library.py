@@ -315,6 +315,11 @@ class Library:
         rows = self._database.rows(select(document_metadata).where(*of_it).order_by(document_metadata.c.position))
         return [MetadataField(row["name"], row["value"], MetadataSource(row["source"])) for row in rows]
 
+    def file(self, document_id: str) -> Path:
+        """Return the document's PDF. Raises UnknownDocumentError where there is no such document."""
+        self.get(document_id)
+        return self.file_path(document_id)
+
     def file_path(self, document_id: str) -> Path:
         """Where the document's PDF is kept; ids are hexadecimal, so nothing of a name reaches the file system."""
         if not document_id or not set(document_id) <= set("0123456789abcdef"):
@@ -430,4 +435,5 @@ def _document(row: Stored, metadata: tuple[MetadataField, ...]) -> Document:
         message=row["message"],
         notes=_notes(row["notes"]),
         metadata=metadata,
+        content_sha256=row["content_sha256"],
     )

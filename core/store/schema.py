@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.compiler import compiles
 
-REVISION = "0023"
+REVISION = "0024"
 """The newest migration: what a library that is made from these tables has."""
 metadata = MetaData()
 EMPTY_LIST = "[]"
@@ -115,7 +115,10 @@ documents = _table(
     _words("owner", default="local"),
     _number("vectors_generation", default=0),
     _words("kept_sha256", default=""),  # of the PDF as it is kept, where that is not the id: a password was removed
+    _words("content_sha256", default=""),  # of the bytes that were added, where that is not the id: a user's document
 )
+Index("documents_by_content", documents.c.content_sha256)
+Index("documents_by_owner", documents.c.owner)
 document_metadata = _table(
     "metadata",
     _words("document_id", _of("documents.id"), primary_key=True),
@@ -244,6 +247,7 @@ sessions = _table(
     _words("collection_id", default=""),  # it searches no other documents; empty: all
 )
 Index("sessions_by_use", sessions.c.updated_at)
+Index("sessions_by_owner", sessions.c.owner, sessions.c.updated_at)
 turns = _table(
     "turns",
     _words("id", primary_key=True),
@@ -329,11 +333,20 @@ Index("pins_of_document", pins.c.document_id)
 collections = _table(
     "collections",
     _words("id", primary_key=True),
-    _words("name", unique=True),
+    _words("name"),
     _words("created_at"),
     _words("instructions", default=""),
+    _words("owner", default="local"),
+    UniqueConstraint("owner", "name"),
 )
-Index("collections_by_name", func.lower(collections.c.name), unique=True)
+Index("collections_by_name", collections.c.owner, func.lower(collections.c.name), unique=True)
+collection_members = _table(
+    "collection_members",
+    _words("collection_id", _of("collections.id"), primary_key=True),
+    _words("user_id", _of("users.id"), primary_key=True),
+    _words("right"),
+)
+Index("collections_of_member", collection_members.c.user_id)
 collection_documents = _table(
     "collection_documents",
     _words("collection_id", _of("collections.id"), primary_key=True),
@@ -348,6 +361,7 @@ grids = _table(
     _words("columns"),
     _flag("running"),  # its waiting cells are to be asked
     _words("created_at"),
+    _words("owner", default="local"),
 )
 grid_rows = _table(
     "grid_rows",
@@ -385,6 +399,7 @@ tokens = _table(
     _words("permissions"),
     _words("created_at"),
     _words("used_at", default=""),
+    _words("owner", default="local"),
 )
 watched_folders = _table(
     "watched_folders",
@@ -396,6 +411,7 @@ watched_folders = _table(
     _words("created_at"),
     _words("checked_at", default=""),
     _words("problem", default=""),
+    _words("owner", default="local"),
 )
 watched_files = _table(
     "watched_files",
@@ -410,3 +426,34 @@ watched_files = _table(
     _words("missing_since", default=""),  # the file is gone, and a person decides about its document
 )
 Index("watched_documents", watched_files.c.document_id)
+
+# ---------------------------------------------------------------- accounts
+
+users = _table(
+    "users",
+    _words("id", primary_key=True),
+    _words("email", unique=True),  # in lower case
+    _words("subject", default=""),  # the identity provider and its id of the user; empty until the first sign-in
+    _words("name", default=""),
+    _words("role"),
+    _flag("disabled"),
+    _words("created_at"),
+    _words("seen_at", default=""),
+)
+Index("users_by_subject", users.c.subject)
+user_settings = _table(
+    "user_settings",
+    _words("user_id", _of("users.id"), primary_key=True),
+    _words("name", primary_key=True),
+    _words("value"),  # JSON
+)
+audit_log = _table(
+    "audit_log",
+    _number("id", primary_key=True, autoincrement=True),
+    _words("at"),
+    _words("who"),
+    _words("action"),
+    _words("kind"),
+    _words("subject"),
+    sqlite_autoincrement=True,
+)

@@ -4,13 +4,15 @@ Each call is one transaction. Passages without a vector are embedded later; file
 ``removals`` and follow.
 """
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
-from sqlalchemy import Table, case, delete, exists, func, insert, literal, select, update
+from sqlalchemy import Table, case, delete, exists, func, insert, literal, or_, select, update
 
+from pincite.core.domain.accounts import LOCAL
 from pincite.core.domain.codec import readable, to_json
 from pincite.core.domain.documents import (
     READER,
@@ -78,12 +80,28 @@ class Shelf:
 
     # ------------------------------------------------------------ documents and their files
 
+    def id_of(self, content_sha256: str) -> str:
+        """Return the id that a file with this hash has, or will have.
+
+        It is the hash, unless there are users: then each has documents of their own, and those that they may change.
+        """
+        owner = self._database.owner
+        if owner == LOCAL:
+            return content_sha256
+        same = or_(documents.c.id == content_sha256, documents.c.content_sha256 == content_sha256)
+        found = self._database.run(select(documents.c.id).where(same).order_by(documents.c.owner != owner)).scalars()
+        own = hashlib.sha256(f"{owner} {content_sha256}".encode()).hexdigest()
+        return next(filter(self._database.may_change, found.all()), own)
+
     def exists(self, document_id: str) -> bool:
         return self._database.row(select(documents.c.id).where(documents.c.id == document_id)) is not None
 
-    def add_document(self, document_id: str, name: str, byte_size: int, info: PdfInfo) -> None:
+    def add_document(
+        self, document_id: str, name: str, byte_size: int, info: PdfInfo, content_sha256: str = ""
+    ) -> None:
         row = {
             "id": document_id,
+            "content_sha256": "" if content_sha256 == document_id else content_sha256,
             "name": name,
             "byte_size": byte_size,
             "page_count": info.page_count,
@@ -128,16 +146,17 @@ class Shelf:
 
     def _put_in_place(self, document_id: str, successor: str) -> None:
         """Put a newer version into the collections, grids and choices of sessions; one that is there already stays."""
+        everything = self._database.everything
         for table, of in ((collection_documents, "collection_id"), (grid_rows, "grid_id")):
             there = select(table.c[of]).where(table.c.document_id == successor)
             moved = update(table).where(table.c.document_id == document_id, table.c[of].not_in(there))
-            self._database.run(moved.values(document_id=successor))
+            everything.run(moved.values(document_id=successor))
         choosing = sessions.c.document_ids.contains(document_id, autoescape=True)
-        for row in self._database.rows(select(sessions.c.id, sessions.c.document_ids).where(choosing)):
+        for row in everything.rows(select(sessions.c.id, sessions.c.document_ids).where(choosing)):
             if chosen := readable(tuple[str, ...], row["document_ids"]):
                 ids = dict.fromkeys(successor if one == document_id else one for one in chosen)
                 own = update(sessions).where(sessions.c.id == row["id"])
-                self._database.run(own.values(document_ids=to_json(tuple(ids), tuple[str, ...])))
+                everything.run(own.values(document_ids=to_json(tuple(ids), tuple[str, ...])))
 
     def clear_files(self) -> None:
         """Delete the files of removed documents."""

@@ -257,7 +257,7 @@ def _closest(cited: Sequence[Citation], shown: ShownPage, step: int) -> int:
 
 
 def draw_file_button(app: Pincite, document: Document, *, key: str) -> None:
-    path, label = app.library.file_path(document.id), "Download the PDF"
+    path, label = app.library.file(document.id), "Download the PDF"
     download(label, path.read_bytes, document.pdf_name, key=f"icon_{key}", help=label)
 
 

@@ -37,7 +37,7 @@ def test_working_shows_the_index_that_is_being_built(
 
 
 def test_failed_change_shows_the_reason_and_changes_nothing(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
-    app.settings.current = app.settings.current.but(embedding_model="ollama:nomic-embed-text")
+    app.settings._current = app.settings.current.but(embedding_model="ollama:nomic-embed-text")
 
     def unreachable(name: str, *, together_with: Callable[[], None]) -> None:
         raise ModelUnavailableError("The embedding model cannot be reached.", hint="Start its server.")
@@ -95,7 +95,7 @@ def test_error_after_a_button_click_is_shown_on_the_page(app: Pincite, monkeypat
 def test_only_what_was_changed_is_saved(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a variable sets would else hold on as a choice when the variable is gone."""
     monkeypatch.setenv("PINCITE_KEPT", "7")
-    app.settings.current = load_settings()
+    app.settings._current = load_settings()
     screen = Screen("settings")
     [kept] = [number for number in screen.test.number_input if number.label == "Passages kept"]
     assert (kept.value, kept.disabled) == (7, True) and "PINCITE_KEPT" in screen.words()
@@ -159,7 +159,7 @@ def test_a_token_is_shown_once_and_can_be_revoked(app: Pincite) -> None:
 
 def test_a_library_on_a_server_is_not_said_to_be_backed_up(app: Pincite) -> None:
     assert "Back up every day" in {toggle.label for toggle in Screen("settings").test.toggle}
-    app.settings.current = app.settings.current.but(database_url="postgresql://host/pincite")
+    app.settings._current = app.settings.current.but(database_url="postgresql://host/pincite")
     screen = Screen("settings")
     assert "Back up every day" not in {toggle.label for toggle in screen.test.toggle}
     assert "back up the database with its own tools" in screen.words()
