@@ -8,15 +8,20 @@ from starlette.middleware import Middleware
 from streamlit import runtime
 
 from pincite.core import __version__
-from pincite.core.domain.errors import PinciteError
+from pincite.core.domain.accounts import User
+from pincite.core.domain.errors import AccessError, PinciteError
+from pincite.core.domain.settings import load_settings
 from pincite.pages import PAGES, PageEntry
-from pincite.pages.components.facade import pincite, tell
+from pincite.pages.components.controls import quiet, row
+from pincite.pages.components.facade import library, pincite, seen_by, tell
 from pincite.pages.components.layout import apply_layout
+from pincite.pages.components.words import escape
 from pincite.serve import serving, the_door
 from pincite.web.door import Doorkeeper
 from pincite.web.gate import Gate
 from pincite.web.health import HealthChecks
 from pincite.web.pictures import picture_routes
+from pincite.web.sign_in import prepare
 
 DRAWINGS = Path(__file__).parent / "pages" / "components"
 ICON = (DRAWINGS / "icon.svg").read_text(encoding="utf-8")
@@ -28,17 +33,27 @@ def draw() -> None:
     st.set_page_config(page_title="Pincite", page_icon=ICON, layout="wide")
     st.logo(LOGO, size="large", icon_image=ICON)
     apply_layout()
-    problem, waiting = None, dict.fromkeys(PAGES, 0)
+    problem, waiting, user = None, dict.fromkeys(PAGES, 0), None
     try:
         app = pincite()
-        waiting = {page: page.waiting(app) for page in PAGES}
+        user = app.user
+        waiting = {page: page.waiting(app) for page in PAGES if page.shown(app)}
     except PinciteError as error:
         problem = error
-    chosen = st.navigation([_entry(page, waiting[page]) for page in PAGES], expanded=True)
+    chosen = st.navigation([_entry(page, number) for page, number in waiting.items()], expanded=True)
+    if user or isinstance(problem, AccessError):
+        draw_user(user)
     if problem:
         tell(problem)
     else:
         chosen.run()
+
+
+def draw_user(user: User | None) -> None:
+    """Say who has signed in, and offer to sign out."""
+    with st.sidebar, row(key="signed_in"):
+        st.caption(f":material/person: {escape(user.shown)}" if user else "Not signed in", width="stretch")
+        quiet("Sign out", "logout", st.logout, key="sign_out")
 
 
 def _entry(page: PageEntry, waiting: int) -> st.Page:
@@ -50,7 +65,8 @@ if runtime.exists():
     draw()
 else:
     # `streamlit run app.py` and uvicorn look for this name; the server then runs the file again, for each page.
-    routes = picture_routes(pincite)
-    monitored = [Middleware(HealthChecks, pincite)] if os.environ.get("PINCITE_DATABASE_URL") else []
-    middleware = [*monitored, Middleware(Gate, the_door, pincite, __version__), Middleware(Doorkeeper, the_door)]
-    app = st.App(__file__, routes=routes, middleware=middleware, lifespan=serving)
+    routes = picture_routes(lambda claims: seen_by(library(), claims))
+    secrets = prepare() if load_settings().admins else None
+    monitored = [Middleware(HealthChecks, library)] if os.environ.get("PINCITE_DATABASE_URL") else []
+    middleware = [*monitored, Middleware(Gate, the_door, library, __version__), Middleware(Doorkeeper, the_door)]
+    app = st.App(__file__, routes=routes, middleware=middleware, lifespan=serving, secrets=secrets)

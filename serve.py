@@ -27,6 +27,7 @@ from pincite.core.domain.writing import NOT_OURS, write_whole
 from pincite.core.text.plain import shown
 from pincite.web.door import TOKEN, Door, is_loopback
 from pincite.web.passphrase import Passphrase
+from pincite.web.sign_in import public_host
 from pincite.web.window import app_window, installed_browser, profile_of
 
 # Until st.navigation has run once in a process, Streamlit takes the folder pages/ next to the main script for its older
@@ -67,6 +68,8 @@ def the_door() -> Door:
     if any("*" in name for name in names):
         hint = "Set STREAMLIT_SERVER_ALLOWED_HOSTS to whole names."
         raise SettingsError("Pincite accepts only exact host names, and one of them contains a *.", hint=hint)
+    if load_settings().admins:
+        return Door(names | {public_host()}, accounts=True)
     if all(is_loopback(name) for name in (address, *names)):
         return Door(names)
     passphrase = Passphrase(load_settings().data_dir)
@@ -89,10 +92,10 @@ async def serving(_: st.App) -> AsyncIterator[None]:
 
 def open_library() -> None:
     """Open what all pages share before anyone asks for a page: ingest goes on where an earlier run was ended."""
-    from pincite.pages.components.facade import pincite
+    from pincite.pages.components.facade import library
 
     with suppress(PinciteError):  # the first page will report it
-        pincite()
+        library()
 
 
 def entrance(port: int) -> str:
@@ -101,6 +104,8 @@ def entrance(port: int) -> str:
     host = "127.0.0.1" if address in ("0.0.0.0", "::") else f"[{address}]" if ":" in address else address
     door = the_door()
     scheme = "https" if config.get_option("server.sslCertFile") else "http"
+    if door.accounts:
+        return os.environ["PINCITE_ADDRESS"]
     return f"{scheme}://{host}:{port}/" + (f"?{TOKEN}={door.token}" if door.passphrase is None else "")
 
 

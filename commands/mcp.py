@@ -20,7 +20,7 @@ def mcp(allow_add: bool) -> int:
     from pincite.web.operations import Operations
 
     with opened(settings) as pincite:
-        make_server(Operations(pincite), permissions, version=__version__).run("stdio")
+        make_server(Operations(lambda: pincite), permissions, version=__version__).run("stdio")
     return ANSWERED
 
 

@@ -14,14 +14,11 @@ class PageEntry:
     title: str
     icon: str
     waiting: Callable[[Pincite], int] = lambda app: 0
+    shown: Callable[[Pincite], bool] = lambda app: True
 
     @property
     def path(self) -> str:
         return f"pages/{self.module}.py"
-
-
-def _to_review(app: Pincite) -> int:
-    return app.turns.count_flagged() + app.grids.count_to_review()
 
 
 PAGES = (
@@ -34,4 +31,5 @@ PAGES = (
         "review", "Review", "rate_review", waiting=lambda app: app.turns.count_flagged() + app.grids.count_to_review()
     ),
     PageEntry("settings", "Settings", "settings"),
+    PageEntry("users", "Users", "group", shown=lambda app: app.user is not None and app.user.is_admin),
 )

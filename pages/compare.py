@@ -84,8 +84,14 @@ def draw_comparison(app: Pincite, comparison: Comparison, older: Document, newer
         whole = st.toggle("Whole pages", key="whole_pages")
         with st.popover("Export", icon=":material/download:", type="tertiary"):
             for ending, label in ((".csv", "CSV"), (".json", "JSON")):
-                download(label, partial(app.versions.export, comparison, ending),
-                         f"{older.name} - {newer.name}{ending}", key=f"export_{ending}")  # fmt: skip
+                download(
+                    app,
+                    label,
+                    partial(app.versions.export, comparison, ending),
+                    f"{older.name} - {newer.name}{ending}",
+                    of=("document", newer.id),
+                    key=f"export_{ending}",
+                )
     if shown:
         draw_list(shown, place)
         draw_difference(app, shown[place], older, newer, whole=whole)

@@ -56,9 +56,11 @@ def draw(app: Pincite) -> None:
     draw_uploader(app, collection)
     draw_intake(app)
     ask_password(app)
-    draw_watched(app)
+    if app.user is None:
+        draw_watched(app)
     with row(vertical_alignment="top", key=ADDING):
-        draw_watched_folders(app, collection.name if collection else "")
+        if app.user is None:
+            draw_watched_folders(app, collection.name if collection else "")
         draw_web_page(app, collection)
         draw_references(app, collection)
     draw_quarantine(app)
@@ -247,7 +249,7 @@ def ask_collection(collection: Collection) -> None:
 def draw_deleting(app: Pincite, documents: Sequence[Document]) -> None:
     named = ", ".join(f"**{escape(document.name)}**" for document in documents)
     its, this = ("its file", "this document") if len(documents) == 1 else ("their files", "these documents")
-    if danger("Delete", "documents"):
+    if all(app.may_delete(one.id) for one in documents) and danger("Delete", "documents"):
         confirm_deletion(
             f"Delete {this}?",
             f"{named} will be deleted with {its}, text and page images. "
@@ -261,19 +263,19 @@ def draw_document(app: Pincite, document: Document, collection: Collection | Non
         st.subheader(escape(document.name), anchor=False)
         st.space("stretch")
         draw_asking([document], collection)
-        with (
-            st.popover("Rename", icon=":material/edit:", type="tertiary"),
-            st.form(f"rename_{document.id}", border=False),
-        ):
-            name = (st.text_input("Name", value=document.name, max_chars=200) or "").strip()
-            if st.form_submit_button("Save", type="primary") and name:
-                with errors_shown():
-                    app.library.rename(document.id, name)
-                    st.rerun()
+        if app.may_change(document.id):
+            draw_renaming(app, document)
         draw_file_button(app, document, key="document_file")
         if app.turns.lines(TurnFilter(document_id=document.id), most=1):
-            download("Marked copy", lambda: app.exports.marked(document), f"Marked {document.pdf_name}",
-                     key="marked_file", help="A copy of this PDF with every cited passage marked")  # fmt: skip
+            download(
+                app,
+                "Marked copy",
+                lambda: app.exports.marked(document),
+                f"Marked {document.pdf_name}",
+                of=("document", document.id),
+                key="marked_file",
+                help="A copy of this PDF with every cited passage marked",
+            )
         draw_deleting(app, [document])
     if document.status is not DocumentStatus.READY:
         st.caption(status_in_words(document))
@@ -297,6 +299,15 @@ def draw_document(app: Pincite, document: Document, collection: Collection | Non
             for entry in app.library.outline(document.id)
         ]
         st.markdown("\n".join(lines) or "This document has no outline.")
+
+
+def draw_renaming(app: Pincite, document: Document) -> None:
+    with st.popover("Rename", icon=":material/edit:", type="tertiary"), st.form(f"rename_{document.id}", border=False):
+        name = (st.text_input("Name", value=document.name, max_chars=200) or "").strip()
+        if st.form_submit_button("Save", type="primary") and name:
+            with errors_shown():
+                app.library.rename(document.id, name)
+                st.rerun()
 
 
 def _delete(app: Pincite, documents: Sequence[Document]) -> None:

@@ -143,11 +143,12 @@ def draw_tools(app: Pincite, filled: FilledGrid, shown: Grid, documents: dict[st
             )
         st.space("stretch")
         with st.popover("Export", icon=":material/download:", type="tertiary"):
+            of = ("grid", grid.id)
             for ending, label in ((".xlsx", "Excel, with the quotations"), (".csv", "CSV"), (".json", "JSON")):
-                download(label, partial(app.grids.export, grid.id, ending), f"{grid.name}{ending}",
+                download(app, label, partial(app.grids.export, grid.id, ending), f"{grid.name}{ending}", of=of,
                          key=f"export_{ending}")  # fmt: skip
-            download("Evidence binder (PDF)", lambda: app.exports.of_grid(app.grids.filled(grid.id)),
-                     f"{grid.name}.pdf", key="export_pdf",
+            download(app, "Evidence binder (PDF)", lambda: app.exports.of_grid(app.grids.filled(grid.id)),
+                     f"{grid.name}.pdf", of=of, key="export_pdf",
                      help="The values with the pages that they cite, as a sealed PDF")  # fmt: skip
         if danger("Delete", "grid"):
             words = f"**{escape(grid.name)}** and its values will be deleted. Documents stay."

@@ -180,7 +180,9 @@ def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[st
     with st.container(key=BAR, gap="xsmall"):
         st.markdown(f"**{escape_lines(shorten(turn.question, MAX_QUESTION_LENGTH))}**")
         with row():
-            if editing:
+            if not app.may_review:
+                st.caption("Waiting for a reviewer", width="content")
+            elif editing:
                 draw_editing_bar(app, turn, draft)
             else:
                 draw_deciding_bar(app, turn)
@@ -201,11 +203,13 @@ def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[st
             draw_editor(app, turn, draft)
         with row(vertical_alignment="bottom"):
             st.text_input("Note", key=f"note_{turn.id}", placeholder="Optional: reason for your decision")
-            st.text_input("Reviewer", deciding.reviewer_name(), key="reviewer", persist_state="session", width=140)
+            if app.user is None:
+                st.text_input("Reviewer", deciding.reviewer_name(), key="reviewer", persist_state="session", width=140)
         with st.expander("How this draft was checked", icon=":material/fact_check:"):
             draw_evaluation(turn)
         controls.link_to_trace(turn, "Open the trace")
-        draw_hint(app, turn)
+        if app.sessions.find(turn.session_id):  # else it is somebody else's
+            draw_hint(app, turn)
     with evidence:
         draw_evidence(app, turn, names, editing=editing)
 
@@ -318,8 +322,9 @@ def draw_decision(app: Pincite, line: ReviewedLine, *, drafted: bool) -> None:
     if drafted:
         st.caption("This answer has an unsaved edit. Undo the decision to continue editing.")
     with row():
-        controls.link_to_session(line.session_id)
-        if line.status is TurnStatus.REVIEWED:
+        if app.sessions.find(line.session_id):
+            controls.link_to_session(line.session_id)
+        if line.status is TurnStatus.REVIEWED and app.may_review:
             quiet("Undo decision", "undo", deciding.undo, app, line.turn_id, key=f"take_back_{line.turn_id}")
 
 

@@ -46,6 +46,9 @@ EMBEDDERS = {
 def draw(app: Pincite) -> None:
     st.header("Settings", anchor=False)
     with st.container(width=900):
+        if not app.is_admins:
+            draw_own(app)
+            return
         answers, search, checks, pdfs, programs, state = st.tabs(
             ["Answers", "Search", "Checking", "Documents", "Other programs", "Health and storage"]
         )
@@ -66,6 +69,20 @@ def draw(app: Pincite) -> None:
             draw_state(app)
         with checks:  # last: it may have many answers to judge again
             draw_checking(app)
+
+
+def draw_own(app: Pincite) -> None:
+    """What a user of a server chooses; the rest is the admins'."""
+    answers, search, programs = st.tabs(["Answers", "Search", "Other programs"])
+    with answers, st.form("own_answers"):
+        st.markdown(escape(app.engines.state().message))
+        chosen, style = draw_engine(app), draw_style(app.settings.current)
+        if st.form_submit_button("Save", type="primary"):
+            save(app, {"engine": chosen, "citation_style": style})
+    with search:
+        draw_form(app, "search", ["score_floor"], ["candidates", "kept"])
+    with programs:
+        draw_tokens(app)
 
 
 def save(app: Pincite, values: dict[str, object]) -> None:
@@ -96,6 +113,15 @@ def draw_style(settings: Settings) -> str:
     return style
 
 
+def draw_engine(app: Pincite) -> str:
+    settings = app.settings.current
+    names = list(dict.fromkeys([*engine_names(), settings.engine]))
+    chosen: str = draw_setting(
+        settings, "engine", few=names, format_func=lambda name: ENGINES.get(name) or app.engines.label(name)
+    )
+    return chosen
+
+
 def draw_answers(app: Pincite) -> None:
     engine, settings = app.engines.state(), app.settings.current
     if engine.available and engine.hint:
@@ -109,10 +135,7 @@ def draw_answers(app: Pincite) -> None:
         st.info(f"{escape(engine.message)} For answers written in prose, install Ollama, then run "
                 "`ollama pull qwen3:4b` or pull another model.", icon=":material/info:")  # fmt: skip
     with st.form("answers"):
-        names = list(dict.fromkeys([*engine_names(), settings.engine]))
-        chosen = draw_setting(
-            settings, "engine", few=names, format_func=lambda name: ENGINES.get(name) or app.engines.label(name)
-        )
+        chosen = draw_engine(app)
         model = draw_model(app, "ollama")
         host = draw_setting(settings, "ollama_host", placeholder="http://127.0.0.1:11434")
         style = draw_style(settings)

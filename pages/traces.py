@@ -53,8 +53,8 @@ def draw_turn(app: Pincite) -> None:
     with row():
         st.markdown(f"{STATUS_WORDS[turn.status]} · {escape(turn.engine)} · {moment(turn.started_at)}", width="content")
         link_to_session(turn.session_id)
-        download("Download as JSON", lambda: json.dumps(asdict(turn), indent=2, ensure_ascii=False),
-                 f"trace-{turn.id[:8]}.json")  # fmt: skip
+        download(app, "Download as JSON", lambda: json.dumps(asdict(turn), indent=2, ensure_ascii=False),
+                 f"trace-{turn.id[:8]}.json", of=("answer", turn.id))  # fmt: skip
     if turn.error:
         st.error(escape(turn.error), icon=":material/error:")
     draw_path(turn)

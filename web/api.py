@@ -99,8 +99,8 @@ class StatedClaim(Scope):
 
 
 def make_api(pincite: Callable[[], Pincite], version: str) -> FastAPI:
-    """Return the application behind the gate. Raises a PinciteError if the library cannot be opened."""
-    operations = Operations(pincite())
+    """Return the application behind the gate. ``pincite`` returns the library as the user of a request sees it."""
+    operations = Operations(pincite)
     bearer = HTTPBearer(auto_error=False, description="A token from *Settings*, *Other programs*")
     api = FastAPI(
         title="Pincite", version=version, description=DESCRIPTION, openapi_url="/api/openapi.json", docs_url=None,

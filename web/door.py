@@ -1,8 +1,9 @@
 """The door before the app's server: who may come in, on every route and socket, before Streamlit sees anything.
 
 A browser gets in with the token of this launch, or by signing in where other machines can reach the server; either is
-exchanged for a cookie. Streamlit's own check of the origin is never reached by a stranger: it lets any page on this
-machine in, and asks a server on the internet for this machine's address before it refuses the others.
+exchanged for a cookie. Where there are accounts, the cookie is that of the sign-in at the identity provider.
+Streamlit's own check of the origin is never reached by a stranger: it lets any page on this machine in, and asks a
+server on the internet for this machine's address before it refuses the others.
 """
 
 import asyncio
@@ -26,6 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pincite.core.domain.errors import SettingsError
 from pincite.web.passphrase import Passphrase, TooManyAttempts
+from pincite.web.sign_in import ROUTES, START, claims_of, way_to_provider
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +62,9 @@ _SIGN_IN = """<h1>Sign in</h1>
 <input id="passphrase" name="passphrase" type="password" autocomplete="current-password" autofocus required>
 <p class="wrong" role="alert">$wrong</p><button>Sign in</button></form>
 <p class="small">The person who runs this Pincite chose it with <code>pincite passphrase</code>.</p>"""
+_SIGN_IN_ELSEWHERE = """<h1>Sign in</h1>
+<p>Pincite asks your organisation who you are.</p>
+<p><a class="button" href="$start">Sign in</a></p>"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,8 @@ class Door:
     names: frozenset[str]
     passphrase: Passphrase | None = None
     """Signs in from other machines; None where only this one reaches the server, and the token lets in."""
+    accounts: bool = False
+    """An identity provider says who people are."""
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     key: str = field(default_factory=lambda: _shared_key() or secrets.token_urlsafe(32), repr=False)
     """The cookie's value."""
@@ -79,7 +86,7 @@ class Door:
         Where other machines can call it, whatever started the server, none is ours without a passphrase.
         """
         address, port = listening[0].removeprefix("::ffff:"), listening[1]
-        if self.passphrase is None and not is_loopback(address):
+        if self.passphrase is None and not self.accounts and not is_loopback(address):
             return False
         literal = f"[{address}]" if ":" in address else address
         return authority in (f"{literal}:{port}", *self._authorities(port)) or (
@@ -150,6 +157,8 @@ class Doorkeeper:
         reading = request.method in ("GET", "HEAD")
         if stranger := self._stranger(request, origin_needed=not reading):
             answer: Response | None = PlainTextResponse(stranger, 403)
+        elif self._door.accounts:
+            answer = self._admit_user(request)
         elif reading and self._has_token(request):
             answer = self._let_in(request)
         elif self._knows(request):
@@ -164,6 +173,15 @@ class Doorkeeper:
             await self._serve(scope, receive, send)
         else:
             await answer(scope, receive, _with_headers(send, _OWN_PAGE, private=True))
+
+    def _admit_user(self, request: Request) -> Response | None:
+        """Return None for who has signed in at the identity provider, or does so."""
+        path = request.scope["path"]
+        if path == START:
+            return RedirectResponse(way_to_provider(), 303)
+        if path in ROUTES or self._knows(request):
+            return None
+        return _page(_SIGN_IN_ELSEWHERE, request, status=403)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = False
@@ -202,6 +220,8 @@ class Doorkeeper:
         return ""
 
     def _knows(self, connection: HTTPConnection) -> bool:
+        if self._door.accounts:
+            return bool(claims_of(connection))
         # Not Starlette's parser: of two cookies of one name, which another port of this machine can plant, it sees one.
         name = _cookie_name(connection)
         pairs = (
@@ -211,7 +231,9 @@ class Doorkeeper:
 
     def _has_token(self, request: Request) -> bool:
         given = request.query_params.getlist(TOKEN)
-        return self._door.passphrase is None and len(given) == 1 and _same(given[0], self._door.token)
+        return (
+            not (self._door.passphrase or self._door.accounts) and len(given) == 1 and _same(given[0], self._door.token)
+        )
 
     def _let_in(self, request: Request) -> Response:
         answer = RedirectResponse(_here(request), 303)
@@ -235,7 +257,7 @@ class Doorkeeper:
 
 
 def _page(body: str, request: Request, *, status: int, wrong: str = "") -> Response:
-    filled = Template(body).substitute(here=html.escape(_here(request)), wrong=html.escape(wrong))
+    filled = Template(body).substitute(here=html.escape(_here(request)), wrong=html.escape(wrong), start=START)
     return HTMLResponse(_PAGE.substitute(body=filled), status)
 
 

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from contextvars import ContextVar
 from types import FrameType
 from typing import Any
 
@@ -19,7 +20,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pincite.core.domain.errors import PinciteError
+from pincite.core.domain.errors import AccessError, PinciteError
 from pincite.core.domain.tokens import Permission, Token, looks_like_token
 from pincite.core.services.bootstrap import Pincite
 from pincite.web.door import Door
@@ -58,6 +59,10 @@ _HEADERS = {
 }
 
 
+_library: ContextVar[Pincite] = ContextVar("library")
+"""The library as the user of the request at hand sees it."""
+
+
 class Gate:
     """ASGI middleware around the whole app."""
 
@@ -69,7 +74,7 @@ class Gate:
         self._door = door()
         self._pincite = pincite
         self._stop = asyncio.Event()
-        self._mcp = McpServers(pincite, version, self._stop)
+        self._mcp = McpServers(_library.get, version, self._stop)
         self._api: asyncio.Future[ASGIApp] | None = None
         self._looking_up = asyncio.Semaphore(MAX_LOOKED_UP)
         self._open = Counter[str]()
@@ -117,6 +122,7 @@ class Gate:
             if refusal := self._stranger(scope):
                 await refusal(scope, receive, send)
             elif path in PUBLIC or path.startswith(f"{DOCS}/"):
+                await asyncio.to_thread(self._pincite)
                 await self._admit("", None, scope, receive, send)
             elif (token := await self._token(Headers(scope=scope).getlist("authorization"))) is None:
                 wanted = {"WWW-Authenticate": "Bearer"}
@@ -178,6 +184,8 @@ class Gate:
             return
         self._open[who] += 1
         try:
+            if token:
+                _library.set(await asyncio.to_thread(self._library_of, token))
             timely = _timely(receive, UPLOAD_SECONDS if scope["path"] == UPLOAD else BODY_SECONDS)
             if token and scope["path"] == MCP:
                 server = await self._mcp.running(token.permissions)
@@ -207,12 +215,27 @@ class Gate:
         if scheme.lower() != "bearer" or not looks_like_token(secret):
             return None
         async with self._looking_up:
-            token = await asyncio.to_thread(lambda: self._pincite().tokens.admitted(secret))
+            token = await asyncio.to_thread(self._admitted, secret)
         if token is not None and not self._noting:
             self._noting = True
             noted = asyncio.get_running_loop().run_in_executor(None, self._note_use, token)
             noted.add_done_callback(lambda _: setattr(self, "_noting", False))
         return token
+
+    def _admitted(self, secret: str) -> Token | None:
+        """Return the token with this secret; None also where its user may do nothing any more."""
+        pincite = self._pincite()
+        token = pincite.tokens.admitted(secret)
+        return token if token and (pincite.accounts is None or pincite.accounts.with_id(token.owner)) else None
+
+    def _library_of(self, token: Token) -> Pincite:
+        """Return the library as the token's user sees it. Raises AccessError."""
+        pincite = self._pincite()
+        if pincite.accounts is None:
+            return pincite
+        if (user := pincite.accounts.with_id(token.owner)) is None:
+            raise AccessError("The account of this token may do nothing any more.")
+        return pincite.of(user)
 
     def _note_use(self, token: Token) -> None:
         with suppress(PinciteError):  # a database that is busy or full is no reason to refuse a reader
@@ -226,7 +249,7 @@ class Gate:
     def _make_api(self) -> ASGIApp:
         from pincite.web.api import make_api
 
-        return make_api(self._pincite, self._version)
+        return make_api(_library.get, self._version)
 
 
 def _timely(receive: Receive, seconds: float) -> Receive:

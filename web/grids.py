@@ -57,8 +57,12 @@ class GridList(BaseModel):
 class Grids:
     """``scope`` returns the ids of the documents with these names, or of the collection."""
 
-    def __init__(self, pincite: Pincite, scope: Callable[[Sequence[str], str], tuple[str, ...]]) -> None:
-        self._pincite, self._scope = pincite, scope
+    def __init__(self, pincite: Callable[[], Pincite], scope: Callable[[Sequence[str], str], tuple[str, ...]]) -> None:
+        self._library, self._scope = pincite, scope
+
+    @property
+    def _pincite(self) -> Pincite:
+        return self._library()
 
     def list(self) -> GridList:
         return GridList(

@@ -61,7 +61,7 @@ class McpServers:
         from pincite.web.mcp_server import make_server
         from pincite.web.operations import Operations
 
-        server = make_server(Operations(self._pincite()), permissions, version=self._version)
+        server = make_server(Operations(self._pincite), permissions, version=self._version)
         checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the gate has looked at the host
         server.streamable_http_app(streamable_http_path="/mcp", stateless_http=True, transport_security=checked)
         return server.session_manager

@@ -130,11 +130,16 @@ class ClaimVerdict(BaseModel):
 
 
 class Operations:
-    """The operations of one open library. All raise a PinciteError, whose message and hint are for the caller."""
+    """The operations on a library. All raise a PinciteError, whose message and hint are for the caller."""
 
-    def __init__(self, pincite: Pincite) -> None:
-        self._pincite = pincite
+    def __init__(self, pincite: Callable[[], Pincite]) -> None:
+        """``pincite`` returns the library as the one who asks sees it."""
+        self._library = pincite
         self.grids = Grids(pincite, self._scope)
+
+    @property
+    def _pincite(self) -> Pincite:
+        return self._library()
 
     def list_documents(self, collection: str = "") -> DocumentList:
         within: dict[str, list[str]] = {one.id: [] for one in self._documents([], collection)}

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -11,6 +12,7 @@ from starlette.routing import Route
 from pincite.core.domain.answers import Citation
 from pincite.core.domain.errors import PinciteError
 from pincite.core.services.bootstrap import Pincite
+from pincite.web.sign_in import claims_of
 
 _FOLDER = "/pictures"
 
@@ -25,7 +27,8 @@ def quotation_address(place: Citation) -> str:
     return f"{_FOLDER}/{place.document_id}/{place.page_index}?{urlencode({'start': place.start, 'end': place.end})}"
 
 
-def picture_routes(pincite: Callable[[], Pincite]) -> list[Route]:
+def picture_routes(seen_by: Callable[[dict[str, Any]], Pincite]) -> list[Route]:
+    """``seen_by`` returns the library as the user sees it whom an identity provider's claims name."""
     one_at_a_time = asyncio.Lock()  # each picture that is drawn at the same time as another takes its own process
 
     async def picture(request: Request) -> Response:
@@ -34,7 +37,8 @@ def picture_routes(pincite: Callable[[], Pincite]) -> list[Route]:
         try:
             async with one_at_a_time:
                 span = (int(given["start"]), int(given["end"])) if given else None
-                image = await asyncio.to_thread(pincite().documents.small_image, document_id, page_index, span)
+                app = await asyncio.to_thread(seen_by, claims_of(request))
+                image = await asyncio.to_thread(app.documents.small_image, document_id, page_index, span)
         except (PinciteError, ValueError, KeyError):
             return PlainTextResponse("There is no such picture.", status_code=404)
         return Response(image, media_type="image/png", headers={"Cache-Control": "no-store"})

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from pincite.core.domain.accounts import LOCAL
+
 MAX_TOKEN_NAME_LENGTH = 60
 PREFIX = "pincite-"
 """Beginning of each token, by which scanners of secrets recognise it."""
@@ -30,6 +32,8 @@ class Token:
     created_at: str
     used_at: str = ""
     """Empty: it was never used."""
+    owner: str = LOCAL
+    """The user whose documents it opens."""
 
 
 def looks_like_token(given: str) -> bool:

@@ -201,6 +201,22 @@ class Pincite:
         """Add a line to the audit log, where there are accounts."""
 
     @property
+    def is_admins(self) -> bool:
+        """Return whether what concerns everybody may be changed here."""
+        return self.user is None or self.user.is_admin
+
+    @property
+    def may_review(self) -> bool:
+        return self.user is None or self.user.may_review
+
+    def may_change(self, document_id: str) -> bool:
+        """Return whether a document may be renamed and corrected."""
+        return self.database.may_change(document_id)
+
+    def may_delete(self, document_id: str) -> bool:
+        return self.database.may_delete(document_id)
+
+    @property
     def closed(self) -> bool:
         return self._closed
 

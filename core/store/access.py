@@ -333,9 +333,13 @@ class UserDatabase(Database):
         return self._user_id
 
     def may_change(self, document_id: str) -> bool:
-        own = select(documents.c.id).where(
-            documents.c.id == document_id, self._access.changing["documents"](documents.c)
-        )
+        return self._may(self._access.changing, document_id)
+
+    def may_delete(self, document_id: str) -> bool:
+        return self._may(self._access.deleting, document_id)
+
+    def _may(self, policies: Mapping[str, Policy], document_id: str) -> bool:
+        own = select(documents.c.id).where(documents.c.id == document_id, policies["documents"](documents.c))
         return self._everything.row(own) is not None
 
     def transaction(self) -> AbstractContextManager[object]:

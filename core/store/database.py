@@ -66,6 +66,9 @@ class Database(ABC):
         """Return whether a document that is there may be changed."""
         return True
 
+    def may_delete(self, document_id: str) -> bool:
+        return True
+
     @abstractmethod
     def lock(self, name: str) -> WorkLock:
         """Return a lock that one process can hold, of all that work on this library."""

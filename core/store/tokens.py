@@ -62,4 +62,4 @@ def _digest(secret: str) -> str:
 def _token(row: RowMapping) -> Token:
     known = {permission.value: permission for permission in Permission}
     permissions = frozenset(known[word] for word in row["permissions"].split() if word in known)
-    return Token(row["id"], row["name"], permissions, row["created_at"], row["used_at"])
+    return Token(row["id"], row["name"], permissions, row["created_at"], row["used_at"], row["owner"])

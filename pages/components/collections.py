@@ -9,6 +9,7 @@ from pincite.core.domain.turns import Session
 from pincite.core.services.bootstrap import Pincite
 from pincite.pages.components.controls import button, confirm_deletion, danger, row
 from pincite.pages.components.facade import errors_shown
+from pincite.pages.components.members import draw_members, is_own, may_change
 from pincite.pages.components.words import escape
 
 _NEW = "new_session_collection"
@@ -62,9 +63,11 @@ def draw_collections(app: Pincite, ask: Callable[[Collection], None]) -> Collect
             _draw_new(app)
         if collection and collection.document_ids and button("Ask the collection", "add_comment"):
             ask(collection)
-        if collection:
+        if collection and may_change(app, collection):
             with st.popover("Edit collection", icon=":material/edit:", type="tertiary"):
                 _draw_edit(app, collection)
+        if collection:
+            draw_members(app, collection)
     return collection
 
 
@@ -106,7 +109,7 @@ def _draw_edit(app: Pincite, collection: Collection) -> None:
             app.collections.rename(collection.id, name or "")
             app.collections.set_documents(collection.id, documents)
             st.rerun()
-    if danger("Delete collection…", "collection"):
+    if is_own(app, collection) and danger("Delete collection…", "collection"):
         words = (f"**{escape(collection.name)}** will be deleted. Its documents and sessions stay, and the sessions "
                  "keep searching the same documents.")  # fmt: skip
         confirm_deletion("Delete this collection?", words, app.collections.delete, collection.id)
@@ -114,8 +117,8 @@ def _draw_edit(app: Pincite, collection: Collection) -> None:
 
 def draw_membership(app: Pincite, document: Document) -> None:
     """Choose the collections that a document is in."""
-    collections = {one.id: one for one in app.collections.list()}
-    if not collections:
+    collections = {one.id: one for one in app.collections.list() if may_change(app, one)}
+    if not collections or not app.may_change(document.id):
         return
     own = [one.id for one in collections.values() if document.id in one.document_ids]
     chosen = st.multiselect("Collections", list(collections), default=own, placeholder="None chosen",

@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pincite.core.domain.turns import Turn
+from pincite.core.services.bootstrap import Pincite
 from pincite.pages.components.facade import safely
 
 Callback = Callable[..., object]
@@ -40,10 +41,18 @@ def icon_button(name: str, icon: str, do: Callback, *args: object, key: str, **o
     return quiet(name, icon, do, *args, key=f"icon_{key}", **({"help": name} | options))
 
 
-def download(label: str, data: Callable[[], bytes | str], file_name: str, **options: Any) -> None:
-    """Offer a file that is made only when it is asked for."""
+def download(
+    app: Pincite, label: str, data: Callable[[], bytes | str], file_name: str, *, of: tuple[str, str], **options: Any
+) -> None:
+    """Offer a file that is made only when it is asked for. ``of``: kind and id of what is in it, for the audit log."""
     mime = guess_type(file_name)[0] or "application/octet-stream"
-    st.download_button(label, data=data, file_name=file_name, mime=mime, icon=":material/download:", type="tertiary",
+
+    def made() -> bytes | str:
+        content = data()
+        app.note("exported", *of)
+        return content
+
+    st.download_button(label, data=made, file_name=file_name, mime=mime, icon=":material/download:", type="tertiary",
                        on_click="ignore", **options)  # fmt: skip
 
 

@@ -54,7 +54,7 @@ def decide(app: Pincite, turn_id: str, decision: ReviewDecision) -> None:
 
 def _conclude(app: Pincite, turn_id: str, decision: ReviewDecision, text: str = "") -> None:
     note = st.session_state.get(f"note_{turn_id}") or ""
-    reviewer = st.session_state.get("reviewer") or reviewer_name()
+    reviewer = app.user.shown if app.user else st.session_state.get("reviewer") or reviewer_name()
     st.session_state[NAME] = reviewer  # the field goes with the last case, and is perhaps not drawn yet with the next
     turn = app.turns.without_trace(turn_id)
     if decision is ReviewDecision.EDITED and text.strip() == turn.answer.strip():

@@ -1,8 +1,9 @@
 """The runtime that all pages share, and the display of its errors."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import streamlit as st
 
@@ -16,7 +17,20 @@ _opened: Pincite | None = None
 
 
 def pincite() -> Pincite:
-    """Not in a cache of Streamlit's: a message from any page clears those, and a second one would be opened."""
+    """Return the library as who looks at the page sees it. Raises AccessError where that is nobody."""
+    return seen_by(library(), st.user.to_dict())
+
+
+def seen_by(opened: Pincite, claims: Mapping[str, Any]) -> Pincite:
+    """Return the library as the user sees it whom the identity provider names. Raises AccessError."""
+    return opened if opened.accounts is None else opened.of(opened.accounts.of(claims))
+
+
+def library() -> Pincite:
+    """Return all of it.
+
+    Not in a cache of Streamlit's: a message from any page clears those, and a second one would be opened.
+    """
     global _opened
     with _opening:
         if _opened is None or _opened.closed:

@@ -46,8 +46,14 @@ def draw_notes_panel(app: Pincite, session: Session, slot: str) -> None:
         quiet(f"Undo: restore “{words}”", "undo", app.notes.bring_back, session.id, key=f"undo_{session.id}")
     _draw_text(app, session.id, notes.text)
     if notes.pins or notes.text:
-        download("Export as Markdown", lambda: app.notes.export_markdown(session.id),
-                 f"{session.title[:60]} (notes).md", key=f"notes_export_{session.id}")  # fmt: skip
+        download(
+            app,
+            "Export as Markdown",
+            lambda: app.notes.export_markdown(session.id),
+            f"{session.title[:60]} (notes).md",
+            of=("notes", session.id),
+            key=f"notes_export_{session.id}",
+        )
 
 
 def _draw_text(app: Pincite, session_id: str, stored: str) -> None:

@@ -258,7 +258,9 @@ def _closest(cited: Sequence[Citation], shown: ShownPage, step: int) -> int:
 
 def draw_file_button(app: Pincite, document: Document, *, key: str) -> None:
     path, label = app.library.file(document.id), "Download the PDF"
-    download(label, path.read_bytes, document.pdf_name, key=f"icon_{key}", help=label)
+    download(
+        app, label, path.read_bytes, document.pdf_name, of=("document", document.id), key=f"icon_{key}", help=label
+    )
 
 
 def draw_page_panel(app: Pincite, shown: ShownPage, slot: str) -> None:

@@ -118,11 +118,13 @@ def draw_session_menu(app: Pincite, session: Session, turns: Sequence[Turn]) -> 
             if title and title.strip() != session.title:
                 app.sessions.rename(session.id, title.strip())
                 st.rerun()
-            download("Export as Markdown", lambda: app.sessions.export_markdown(session.id), f"{session.title[:60]}.md")
+            of = ("session", session.id)
+            download(app, "Export as Markdown", lambda: app.sessions.export_markdown(session.id),
+                     f"{session.title[:60]}.md", of=of)  # fmt: skip
             if any(turn.final_citations for turn in turns):
                 for ending, form in export_forms().items():
-                    download(form.LABEL, partial(app.exports.of_session, session.id, ending),
-                             f"{session.title[:60]}{ending}", key=f"export_{ending}")  # fmt: skip
+                    download(app, form.LABEL, partial(app.exports.of_session, session.id, ending),
+                             f"{session.title[:60]}{ending}", of=of, key=f"export_{ending}")  # fmt: skip
             if (asked := app.turns.count(session.id)) > len(turns):
                 quiet("Show everything, for printing", "print", show_more, session.id, asked, key=f"all_{session.id}")
             if danger("Delete…", "session"):

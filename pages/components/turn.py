@@ -377,10 +377,11 @@ def _ask_what_is_wrong(app: Pincite, turn: Turn) -> None:
 def _draw_more(app: Pincite, turn: Turn) -> None:
     """What is seldom done with an answer."""
     if turn.final_citations:
-        download("Save evidence (PDF)", lambda: app.exports.of_turn(turn.id), f"{turn.question[:60]}.pdf",
+        of = ("answer", turn.id)
+        download(app, "Save evidence (PDF)", lambda: app.exports.of_turn(turn.id), f"{turn.question[:60]}.pdf", of=of,
                  key=f"binder_{turn.id}", help="This answer with the pages it cites, as a sealed PDF")  # fmt: skip
-        download("Save as Word", lambda: app.exports.of_turn(turn.id, ExportForm.WORD), f"{turn.question[:60]}.docx",
-                 key=f"word_{turn.id}")  # fmt: skip
+        download(app, "Save as Word", lambda: app.exports.of_turn(turn.id, ExportForm.WORD),
+                 f"{turn.question[:60]}.docx", of=of, key=f"word_{turn.id}")  # fmt: skip
     if turn.status is TurnStatus.ANSWERED:
         quiet("Send to review", "rate_review", app.reviews.send, turn.id, key=f"review_{turn.id}")
     if turn.plan and turn.plan.standalone_question != turn.plan.question:

@@ -29,7 +29,7 @@ def with_client(app: Pincite, use: Callable[[Client], Awaitable[Any]], *, may_ad
     permissions = {Permission.READ, Permission.ASK} | ({Permission.ADD} if may_add else set())
 
     async def run() -> Any:
-        async with Client(make_server(Operations(app), permissions), **options) as client:
+        async with Client(make_server(Operations(lambda: app), permissions), **options) as client:
             return await use(client)
 
     return asyncio.run(run())
@@ -175,7 +175,7 @@ def test_pages_are_resources_as_text_and_as_pictures(app: Pincite) -> None:
 @pytest.mark.parametrize("permission", [Permission.ASK, Permission.ADD])
 def test_who_may_not_read_is_told_of_no_document(app: Pincite, permission: Permission) -> None:
     async def run() -> Any:
-        async with Client(make_server(Operations(app), {permission})) as client:
+        async with Client(make_server(Operations(lambda: app), {permission})) as client:
             templates = (await client.list_resource_templates()).resource_templates
             return (await client.list_resources()).resources, templates, (await client.list_tools()).tools
 

@@ -21,7 +21,7 @@ def quoted(app: Pincite, words: str) -> Citation:
 
 def test_a_page_is_small_and_a_quotations_lines_are_marked(app: Pincite) -> None:
     (document,) = app.library.list()
-    browser = TestClient(Starlette(routes=picture_routes(lambda: app)))
+    browser = TestClient(Starlette(routes=picture_routes(lambda claims: app)))
     page = Image.open(io.BytesIO(browser.get(page_address(document.id)).content))
     assert page.width < 100 and page.height > page.width
     shown = browser.get(quotation_address(quoted(app, "6.2 The Supplier may also charge")))
@@ -33,7 +33,7 @@ def test_a_page_is_small_and_a_quotations_lines_are_marked(app: Pincite) -> None
 
 def test_what_is_no_picture_is_not_found(app: Pincite) -> None:
     (document,) = app.library.list()
-    browser = TestClient(Starlette(routes=picture_routes(lambda: app)))
+    browser = TestClient(Starlette(routes=picture_routes(lambda claims: app)))
     here = f"/pictures/{document.id}"
     for address in ("/pictures/no-such/0", f"{here}/99", f"{here}/0?start=1", f"{here}/0?start=a&end=b", f"{here}/x"):
         assert browser.get(address).status_code == 404, address
