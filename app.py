@@ -8,7 +8,6 @@ from starlette.middleware import Middleware
 from streamlit import runtime
 
 from pincite.core import __version__
-from pincite.core.domain.accounts import User
 from pincite.core.domain.errors import AccessError, PinciteError
 from pincite.core.domain.settings import load_settings
 from pincite.pages import PAGES, PageEntry
@@ -37,22 +36,25 @@ def draw() -> None:
     try:
         app = pincite()
         user = app.user
-        waiting = {page: page.waiting(app) for page in PAGES if page.shown(app)}
+        waiting = {page: page.waiting(app) for page in PAGES if not page.of_admins or (user and user.is_admin)}
     except PinciteError as error:
         problem = error
-    chosen = st.navigation([_entry(page, number) for page, number in waiting.items()], expanded=True)
-    if user or isinstance(problem, AccessError):
-        draw_user(user)
+        waiting = {page: 0 for page in PAGES if not page.of_admins}
+    nobody = isinstance(problem, AccessError)
+    entries = [_entry(page, number) for page, number in waiting.items()]
+    chosen = st.navigation(entries, expanded=True, position="hidden" if nobody else "sidebar")
+    if user or nobody:
+        draw_user(user.shown if user else str(st.user.get("email") or ""))
     if problem:
         tell(problem)
     else:
         chosen.run()
 
 
-def draw_user(user: User | None) -> None:
+def draw_user(name: str) -> None:
     """Say who has signed in, and offer to sign out."""
     with st.sidebar, row(key="signed_in"):
-        st.caption(f":material/person: {escape(user.shown)}" if user else "Not signed in", width="stretch")
+        st.caption(f":material/person: {escape(name)}", width="stretch")
         quiet("Sign out", "logout", st.logout, key="sign_out")
 
 

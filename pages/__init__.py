@@ -14,7 +14,8 @@ class PageEntry:
     title: str
     icon: str
     waiting: Callable[[Pincite], int] = lambda app: 0
-    shown: Callable[[Pincite], bool] = lambda app: True
+    of_admins: bool = False
+    """Only admins of a server see it."""
 
     @property
     def path(self) -> str:
@@ -31,5 +32,5 @@ PAGES = (
         "review", "Review", "rate_review", waiting=lambda app: app.turns.count_flagged() + app.grids.count_to_review()
     ),
     PageEntry("settings", "Settings", "settings"),
-    PageEntry("users", "Users", "group", shown=lambda app: app.user is not None and app.user.is_admin),
+    PageEntry("users", "Users", "group", of_admins=True),
 )

@@ -198,7 +198,7 @@ def draw_welcome(
             document = app.ingest.add(samples[0].read_bytes(), samples[0].name).document
             add_to_scope(app, session, [document.id])
             ask(app, session, SAMPLE_QUESTION, Mode.AUTO)
-    if not documents and not collection:
+    if not documents and not collection and app.is_admins:
         offer_reranker(app)
 
 

@@ -68,7 +68,7 @@ def draw(app: Pincite) -> None:
         st.warning(f"PDF missing or changed: {escape(', '.join(missing))}. The text already read can still be "
                    "searched. Add the same file again to see its pages.", icon=":material/warning:")  # fmt: skip
     documents = sorted(documents_of(app, collection), key=lambda document: document.added_at, reverse=True)
-    if documents:
+    if documents and app.is_admins:
         draw_language_offer(app)
     draw_outdated(app)
     draw_progress(app)

@@ -59,6 +59,11 @@ Columns = Any
 Condition = ColumnElement[bool]
 Policy = Callable[[Columns], Condition]
 
+_DOCUMENTS, _COLLECTIONS, _SESSIONS, _TURNS = (one.alias() for one in (documents, collections, sessions, turns))
+_MEMBERS, _COLLECTION_DOCUMENTS = collection_members.alias(), collection_documents.alias()
+_GRIDS, _FOLDERS, _USERS = grids.alias(), watched_folders.alias(), users.alias()
+"""The tables within conditions; none is within another condition on the same table."""
+
 OWN = ("sessions", "tokens", "watched_folders")
 """Tables whose rows only their owner sees."""
 OF_DOCUMENTS = ("pages", "passages", "metadata", "descriptions", "jobs")
@@ -146,58 +151,58 @@ class Access:
 
     def _is_member(self, collection_id: ColumnElement[str], rights: Collection[Right] | None = None) -> Condition:
         """``rights``: those of which the user has to have one; any if it is None."""
-        of = collection_members.alias()
+        of = _MEMBERS
         enough = true() if rights is None else of.c.right.in_(rights)
         return exists().where(of.c.collection_id == collection_id, of.c.user_id == self._me, enough)
 
     def _in_collection(self, collection_id: ColumnElement[str], rights: Collection[Right] | None = None) -> Condition:
         """The user owns the collection, or is a member with one of these rights."""
-        of = collections.alias()
+        of = _COLLECTIONS
         return exists().where(of.c.id == collection_id, or_(self._is_mine(of.c), self._is_member(of.c.id, rights)))
 
     def _is_shared(self, document_id: ColumnElement[str], rights: Collection[Right] | None = None) -> Condition:
         """The document is in a collection of the user's."""
-        of = collection_documents.alias()
+        of = _COLLECTION_DOCUMENTS
         return exists().where(of.c.document_id == document_id, self._in_collection(of.c.collection_id, rights))
 
     def _of_document(self, c: Columns, rights: Collection[Right] | None = None) -> Condition:
-        of = documents.alias()
+        of = _DOCUMENTS
         seen = or_(self._is_mine(of.c), self._is_shared(of.c.id, rights))
         return exists().where(of.c.id == c.document_id, seen)
 
     def _of_session(self, c: Columns) -> Condition:
-        of = sessions.alias()
+        of = _SESSIONS
         return exists().where(of.c.id == c.session_id, self._is_mine(of.c))
 
     def _is_reviewer(self) -> Condition:
-        of = users.alias()
+        of = _USERS
         return exists().where(of.c.id == self._me, of.c.role != Role.READER)
 
     def _in_my_queue(self, session_id: ColumnElement[str]) -> Condition:
         """The session is in a collection whose answers the user decides about."""
-        of = sessions.alias()
+        of = _SESSIONS
         decides = self._in_collection(of.c.collection_id, REVIEWING)
         return and_(exists().where(of.c.id == session_id, decides), self._is_reviewer())
 
     def _decides(self, c: Columns) -> Condition:
         """Of turns: answers of collections, for those with the right; others, for whoever asked."""
-        of = sessions.alias()
+        of = _SESSIONS
         alone = exists().where(of.c.id == c.session_id, of.c.collection_id == "", self._is_mine(of.c))
         return and_(or_(alone, self._in_my_queue(c.session_id)), self._is_reviewer())
 
     def _of_turn(self, c: Columns, policy: Policy | None = None) -> Condition:
-        of = turns.alias()
+        of = _TURNS
         return exists().where(of.c.id == c.turn_id, (policy or self.reading["turns"])(of.c))
 
     def _sees_grid(self, c: Columns, rights: Collection[Right] | None = None) -> Condition:
         return or_(self._is_mine(c), and_(c.collection_id != "", self._in_collection(c.collection_id, rights)))
 
     def _of_grid(self, c: Columns, rights: Collection[Right] | None = None) -> Condition:
-        of = grids.alias()
+        of = _GRIDS
         return exists().where(of.c.id == c.grid_id, self._sees_grid(of.c, rights))
 
     def _of_folder(self, c: Columns) -> Condition:
-        of = watched_folders.alias()
+        of = _FOLDERS
         return exists().where(of.c.id == c.folder_id, self._is_mine(of.c))
 
 
@@ -214,6 +219,7 @@ class UserDatabase(Database):
         """``note`` gets what was done, to what kind of thing and its id, as part of the same transaction."""
         self._everything = everything
         self._note = note
+        self._made: dict[Table, Condition] = {}
         self._user_id = user_id
         self._access = Access(user_id)
 
@@ -300,9 +306,13 @@ class UserDatabase(Database):
         table = of.element if isinstance(of, Alias) else of
         if not isinstance(table, Table):
             return []  # a SELECT, which has conditions of its own
-        may = self._access.reading[table.name](of.c)
-        missing = [of.c[one.name].is_(None) for one in table.primary_key] or [next(iter(of.c)).is_(None)]
-        return [or_(missing[0], may)] if outer else [may]
+        may = self._may_see(of) if of is table else self._access.reading[table.name](of.c)
+        return [or_(next(iter(of.c)).is_(None), may)] if outer else [may]
+
+    def _may_see(self, table: Table) -> Condition:
+        if table not in self._made:
+            self._made[table] = self._access.reading[table.name](table.c)
+        return self._made[table]
 
     def _check_added(self, table: Table, statement: Insert, parameters: Sequence[Mapping[str, Any]] | None) -> None:
         """Raises AccessError unless the new rows would be the user's, or of something that the user may change."""
