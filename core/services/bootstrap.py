@@ -188,7 +188,7 @@ class Pincite:
         self.regression = Regression(self.runner, self.turns, self.sessions, self.reviews, self.library)
         self.health = Health(lambda: self.settings.current, self.library, self._condition, self.engines.state)
 
-    def of(self, user: User) -> "Pincite":
+    def of(self, user: User) -> "UserPincite":
         """Return the library as a user sees it: nothing of anybody else is there, unless it is shared with them."""
         with self._making_users:
             if user.id not in self._users:
@@ -351,7 +351,7 @@ class UserPincite(Pincite):
         self.grids.close()
         self.runner.close()
 
-    def of(self, user: User) -> Pincite:
+    def of(self, user: User) -> "UserPincite":
         return self._everybodys.of(user)
 
     def note(self, action: str, kind: str, subject: str) -> None:

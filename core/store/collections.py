@@ -90,20 +90,21 @@ class Collections:
     def delete(self, collection_id: str) -> None:
         """Its documents stay, and its sessions too: they go on with the documents that they could search."""
         with self._database.transaction():
-            collection = self.get(collection_id)
-            for row in self._database.rows(select(sessions).where(sessions.c.collection_id == collection_id)):
+            collection, everything = self.get(collection_id), self._database.everything
+            for row in everything.rows(select(sessions).where(sessions.c.collection_id == collection_id)):
                 scope = collection.within(readable(tuple[str, ...], row["document_ids"]) or ())
                 left = update(sessions).where(sessions.c.id == row["id"])
-                self._database.run(left.values(collection_id="", document_ids=ids_json(scope)))
+                everything.run(left.values(collection_id="", document_ids=ids_json(scope)))
                 self._limit_turns(row["id"], collection.within(()))
             self._database.run(delete(collections).where(collections.c.id == collection_id))
 
     def _limit_turns(self, session_id: str, document_ids: Sequence[str]) -> None:
         """Let the turns of a session that searched all documents search these when they are run again."""
-        for row in self._database.rows(select(turns.c.id, turns.c.body).where(turns.c.session_id == session_id)):
+        everything = self._database.everything
+        for row in everything.rows(select(turns.c.id, turns.c.body).where(turns.c.session_id == session_id)):
             body = readable(dict[str, Any], row["body"])
             if body is not None and body.get("scope") == []:
-                write_turn(self._database, row["id"], body | {"scope": list(document_ids)})
+                write_turn(everything, row["id"], body | {"scope": list(document_ids)})
 
     def _check(self, name: str, but: str = "") -> None:
         """Raises CollectionError."""

@@ -150,3 +150,34 @@ def test_no_password_is_told(scheme: str, tmp_path: Path, caplog: pytest.LogCapt
         PostgresqlDatabase(f"{scheme}://somebody:TOP%25SECRET@127.0.0.1:9/library")
     said = f"{caught.value}{caught.value.hint}{caplog.text}"
     assert "SECRET" not in said and "library on 127.0.0.1" in said
+
+
+def test_a_database_of_the_revision_before_is_brought_to_todays_tables(postgresql: str) -> None:
+    with closing(PostgresqlDatabase(postgresql)) as database:
+        Collections(database).create("Leases")
+        made = _described(database)
+    before = (
+        *(f"DROP TABLE {table}" for table in ("collection_members", "user_settings", "users", "audit_log")),
+        *(f"ALTER TABLE {table} DROP COLUMN owner" for table in ("collections", "grids", "tokens", "watched_folders")),
+        "ALTER TABLE collections ADD CONSTRAINT collections_name_key UNIQUE (name)",
+        "CREATE UNIQUE INDEX collections_by_name ON collections (lower(name))",
+        "ALTER TABLE documents DROP COLUMN content_sha256",
+        "DROP INDEX documents_by_owner",
+        "DROP INDEX sessions_by_owner",
+        "UPDATE alembic_version SET version_num = '0023'",
+    )
+    with psycopg.connect(postgresql, autocommit=True) as connection:
+        for statement in before:
+            connection.execute(statement)
+    with closing(PostgresqlDatabase(postgresql)) as database:
+        assert [one.name for one in Collections(database).list()] == ["Leases"]
+        assert _described(database) == made
+
+
+def _described(database: PostgresqlDatabase) -> set[tuple[object, ...]]:
+    columns = text(
+        """SELECT table_name, column_name, data_type, collation_name, is_nullable,
+           replace(column_default, '::text', '') FROM information_schema.columns WHERE table_schema = 'public'"""
+    )
+    indexes = text("SELECT tablename, indexdef FROM pg_indexes WHERE schemaname = 'public'")
+    return {tuple(row) for query in (columns, indexes) for row in database.run(query)}

@@ -30,6 +30,7 @@ SECTIONS = (
     "Other programs",
     "Formats",
     "Several processes",
+    "Accounts",
 )
 HEAD = """\
 # Documented behaviours
