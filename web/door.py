@@ -10,7 +10,6 @@ import asyncio
 import html
 import ipaddress
 import logging
-import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -25,15 +24,13 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pincite.core.domain.errors import SettingsError
 from pincite.web.passphrase import Passphrase, TooManyAttempts
-from pincite.web.sign_in import ROUTES, START, claims_of, way_to_provider
+from pincite.web.sign_in import ROUTES, SIGN_OUT, START, claims_of, derived_key, way_to_provider
 
 logger = logging.getLogger(__name__)
 
 TOKEN = "token"
 FORM_BYTES = 4096
-MIN_KEY_LENGTH = 32
 SOCKETS = 100
 """Open at once; each tab has one, and each costs a session of Streamlit."""
 _PAGE = Template((Path(__file__).parent / "door.html").read_text(encoding="utf-8"))
@@ -102,11 +99,7 @@ class Door:
 
 def _shared_key() -> str:
     """Return the key that all apps of a server have; empty where each launch makes its own. Raises SettingsError."""
-    key = os.environ.get("PINCITE_COOKIE_KEY", "")
-    if key and len(key) < MIN_KEY_LENGTH:
-        hint = "Make one with: openssl rand -hex 32"
-        raise SettingsError(f"PINCITE_COOKIE_KEY is shorter than {MIN_KEY_LENGTH} characters.", hint=hint)
-    return key
+    return derived_key("door")
 
 
 def is_loopback(host: str) -> bool:
@@ -179,6 +172,8 @@ class Doorkeeper:
         path = request.scope["path"]
         if path == START:
             return RedirectResponse(way_to_provider(), 303)
+        if path == SIGN_OUT and request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+            return PlainTextResponse("Pincite does not answer to other pages.", 403)
         if path in ROUTES or self._knows(request):
             return None
         return _page(_SIGN_IN_ELSEWHERE, request, status=403)

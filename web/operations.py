@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from pincite.core.domain.answers import Claim
 from pincite.core.domain.documents import REFERENCE, Collection, Document
-from pincite.core.domain.errors import CollectionError, DocumentError, NoAnswerError, UnknownPageError
+from pincite.core.domain.errors import AccessError, CollectionError, DocumentError, NoAnswerError, UnknownPageError
 from pincite.core.domain.presentation import present
 from pincite.core.domain.turns import Exchange, Turn, TurnStatus
 from pincite.core.services.bootstrap import Pincite
@@ -288,6 +288,8 @@ class Operations:
 
     def add_document(self, path: str, collection: str) -> DocumentEntry:
         app, file = self._pincite, Path(path)
+        if app.user is not None:
+            raise AccessError("No user adds files of the server.", hint="Send the file.")
         shared = path.startswith(("//", "\\\\"))  # Windows would log on to another machine
         if shared or not (file.is_absolute() and os.access(file, os.R_OK) and file.is_file()):
             raise DocumentError(f"{path} cannot be read.", hint="Give the whole path of a file that can be added.")

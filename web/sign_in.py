@@ -4,6 +4,7 @@ The provider is named by variables: PINCITE_OIDC_ISSUER, PINCITE_OIDC_CLIENT_ID,
 PINCITE_ADDRESS is where browsers find Pincite, to which the provider sends them back.
 """
 
+import hmac
 import json
 import os
 from typing import Any
@@ -20,8 +21,10 @@ from pincite.core.domain.settings import VARIABLES
 
 START = "/sign-in"
 """Leads to the provider; a link to Streamlit's own route holds for two minutes alone."""
-ROUTES = ("/auth/login", "/auth/logout", "/oauth2callback")
+SIGN_OUT = "/auth/logout"
+ROUTES = ("/auth/login", SIGN_OUT, "/oauth2callback")
 """Streamlit's, which have to be open to people who have not signed in."""
+MIN_KEY_LENGTH = 32
 NEEDED = ("OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET", "ADDRESS", "COOKIE_KEY")
 
 
@@ -38,15 +41,28 @@ def prepare() -> dict[str, Any]:
     if not is_authlib_installed():  # an extra that a laptop does without
         hint = "Install it with: pip install 'pincite[server]'"
         raise SettingsError("PINCITE_ADMINS is set, but the OpenID Connect client is missing.", hint=hint)
-    config.set_option("server.cookieSecret", given["COOKIE_KEY"])  # the same in all apps of a server
+    secret = derived_key("sign-in")
+    config.set_option("server.cookieSecret", secret)  # the same in all apps of a server
     auth = {
         "redirect_uri": f"{address}/oauth2callback",
-        "cookie_secret": given["COOKIE_KEY"],
+        "cookie_secret": secret,
         "client_id": given["OIDC_CLIENT_ID"],
         "client_secret": given["OIDC_CLIENT_SECRET"],
         "server_metadata_url": f"{given['OIDC_ISSUER'].rstrip('/')}/.well-known/openid-configuration",
     }
     return {"auth": auth}
+
+
+def derived_key(purpose: str) -> str:
+    """Return a key for one purpose, made of the one that all apps of a server have; empty where there is none.
+
+    What one of them protects does not show another. Raises SettingsError.
+    """
+    key = os.environ.get(f"{VARIABLES}COOKIE_KEY", "")
+    if key and len(key) < MIN_KEY_LENGTH:
+        hint = "Make one with: openssl rand -hex 32"
+        raise SettingsError(f"PINCITE_COOKIE_KEY is shorter than {MIN_KEY_LENGTH} characters.", hint=hint)
+    return hmac.new(key.encode(), purpose.encode(), "sha256").hexdigest() if key else ""
 
 
 def public_host() -> str:
@@ -56,7 +72,7 @@ def public_host() -> str:
 
 def claims_of(connection: HTTPConnection) -> dict[str, Any]:
     """Return what the identity provider said of who sends this; empty where nobody has signed in."""
-    cookies, key = connection.cookies, os.environ.get(f"{VARIABLES}COOKIE_KEY", "")
+    cookies, key = connection.cookies, derived_key("sign-in")
 
     def one(name: str) -> bytes | None:
         return decode_signed_value(key, name, cookies[name].encode("latin-1", "replace")) if name in cookies else None

@@ -201,6 +201,8 @@ class Settings(Choices):
 
     admins: str = Field(default_factory=lambda: os.environ.get(f"{VARIABLES}ADMINS", ""))
     """E-mail addresses of the first admins, separated by spaces; empty: there are no accounts."""
+    trusts_email: bool = Field(default_factory=lambda: os.environ.get(f"{VARIABLES}OIDC_TRUST_EMAIL", "") == "1")
+    """Whether an e-mail address counts where the identity provider does not say that it is verified."""
 
     role: Literal["all", "app"] = "all"
     """What the app does: everything, or no work in the background, which `pincite worker` then does."""

@@ -23,7 +23,7 @@ from pincite.core.domain.documents import (
     PageStatus,
     comparable,
 )
-from pincite.core.domain.errors import DocumentError, FullDiskError
+from pincite.core.domain.errors import AccessError, DocumentError, FullDiskError
 from pincite.core.domain.ports import PageReader
 from pincite.core.domain.settings import Settings
 from pincite.core.ingest.intake import clear_partials, copy_in, new_partial, open_copy
@@ -190,10 +190,13 @@ class Ingest:
     def replace(self, old_id: str, new_id: str) -> None:
         """Remove the old document once the new one can be searched; what did not change keeps its embeddings.
 
-        Only one old document waits for that: others, such as one that was itself to replace it, go at once.
+        Only one old document waits for that: others, such as one that was itself to replace it, go at once. Raises
+        AccessError where the user may not delete them.
         """
         with self._shelf.transaction():
             leaving = {old_id, self.waits_to_replace(old_id)} - {"", new_id}
+            if not all(map(self._shelf.may_delete, {*leaving, new_id})):
+                raise AccessError("Only the owner of a document replaces it.", hint="Add yours beside it.")
             if not self._library.get(new_id).searchable:
                 waits = self.waits_to_replace(new_id) or self.waits_to_replace(old_id) or old_id
                 waits = old_id if waits == new_id else waits
@@ -234,7 +237,7 @@ class Ingest:
 
     def _namesake(self, document_id: str, name: str) -> Document | None:
         same = (other for other in self._library.list() if comparable(other.name) == comparable(name))
-        return next((other for other in same if other.id != document_id), None)
+        return next((other for other in same if other.id != document_id and self._shelf.may_delete(other.id)), None)
 
     # ------------------------------------------------------------ workers
 

@@ -21,18 +21,22 @@ MAX_LINES = 2_000
 
 
 class Accounts:
-    """``admins``: e-mail addresses of those who may sign in first."""
+    def __init__(self, users: "Users", admins: Collection[str], *, trusts_email: bool = False) -> None:
+        """``admins``: e-mail addresses of those who may sign in first.
 
-    def __init__(self, users: "Users", admins: Collection[str]) -> None:
+        ``trusts_email``: an address counts also where the provider does not say whether it is verified.
+        """
         self._users, self._admins = users, frozenset(one.lower() for one in admins)
+        self._trusts_email = trusts_email
         self._known: dict[str, tuple[float, User]] = {}
+        self._by_id: dict[str, tuple[float, User | None]] = {}
         self._lock = threading.Lock()
 
     def of(self, claims: Mapping[str, Any]) -> User:
         """Return the user whom the identity provider names. Raises AccessError where there is none.
 
         ``claims``: those of the ID token (OpenID Connect Core, section 2). A user is known by issuer and subject; the
-        e-mail address, if the provider does not call it unverified, only says at the first sign-in which user it is.
+        e-mail address, if it is verified, only says at the first sign-in which user it is.
         """
         subject = f"{claims.get('iss', '')} {claims.get('sub', '')}"
         with self._lock:
@@ -49,19 +53,24 @@ class Accounts:
         if not claims.get("sub"):
             raise AccessError("The identity provider names nobody.", hint="Sign in again.")
         user = self._users.with_subject(subject)
-        if user is None and email and claims.get("email_verified") is not False:
+        if user is None and email and self._is_verified(claims):
             user = self._users.with_email(email) or (self._first(email) if email in self._admins else None)
             if user and user.seen_at:  # of somebody who had this address before
                 raise AccessError(f"{email} belongs to another account.", hint="Ask an administrator.")
         if user is None:
             who = f" to add {email}" if email else ""
             raise AccessError("You have no account here.", hint=f"Ask an administrator{who}.")
-        issued = datetime.fromtimestamp(float(claims.get("iat") or 0), UTC).isoformat()
+        issued = min(_moment(claims.get("iat")), datetime.now(UTC)).isoformat()
         if not user.disabled and (not user.seen_at or user.seen_at < issued):
             self._users.signed_in(user.id, subject, str(claims.get("name") or ""))
             self._users.note(user.email, "signed in", "user", user.id)
             user = self._users.get(user.id) or user
         return user
+
+    def _is_verified(self, claims: Mapping[str, Any]) -> bool:
+        """Return whether the address is the user's own, as the provider says or as it was said of the provider."""
+        said = claims.get("email_verified")
+        return said in (True, "true") or (said is None and self._trusts_email)
 
     def _first(self, email: str) -> User:
         """Make one of the first admins, who gets what was made before there were users."""
@@ -74,26 +83,42 @@ class Accounts:
         user = self._users.get(user_id)
         return user if user and not user.disabled else None
 
+    def now(self, user_id: str) -> User:
+        """Return a user as they are within HOLD_SECONDS. Raises AccessError if they may do nothing any more."""
+        at, known = self._by_id.get(user_id, (0.0, None))
+        if time.monotonic() - at >= HOLD_SECONDS:
+            known = self.with_id(user_id)
+            self._by_id[user_id] = time.monotonic(), known
+        if known is None:
+            raise AccessError("Your account is disabled.", hint="Ask an administrator.")
+        return known
+
     # ------------------------------------------------------------ what admins do
+
+    def _check(self, admin: User) -> None:
+        """Raises AccessError. What a page was drawn with may be minutes old."""
+        now = self.with_id(admin.id)
+        if now is None or not now.is_admin:
+            raise AccessError("Only an admin does this.")
 
     def all(self, admin: User) -> list[User]:
         """Raises AccessError, as all that follow."""
-        _check(admin)
+        self._check(admin)
         return self._users.all()
 
     def add(self, admin: User, email: str, role: Role) -> User:
-        _check(admin)
+        self._check(admin)
         user = self._users.add(email, role)
         self._users.note(admin.email, f"added as {role}", "user", user.id)
         return user
 
     def set_role(self, admin: User, user_id: str, role: Role) -> None:
-        _check(admin)
+        self._check(admin)
         self._users.set_role(user_id, role)
         self._changed(admin, f"made {role}", user_id)
 
     def set_disabled(self, admin: User, user_id: str, disabled: bool) -> None:
-        _check(admin)
+        self._check(admin)
         self._users.set_disabled(user_id, disabled)
         self._changed(admin, "disabled" if disabled else "enabled", user_id)
 
@@ -101,9 +126,10 @@ class Accounts:
         self._users.note(admin.email, what, "user", user_id)
         with self._lock:
             self._known.clear()
+            self._by_id.clear()
 
     def audit(self, admin: User, *, most: int | None = MAX_LINES) -> list[AuditLine]:
-        _check(admin)
+        self._check(admin)
         return list(self._users.audit(most=most))
 
     def audit_csv(self, admin: User) -> bytes:
@@ -113,6 +139,14 @@ class Accounts:
         writer.writerow(("at", "who", "action", "kind", "subject"))
         writer.writerows((one.at, one.who, one.action, one.kind, one.subject) for one in self.audit(admin, most=None))
         return out.getvalue().encode()
+
+
+def _moment(issued: Any) -> datetime:
+    """Return when a token was issued; long ago where it does not say so in seconds since 1970."""
+    try:
+        return datetime.fromtimestamp(float(issued), UTC)
+    except (TypeError, ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(0, UTC)
 
 
 class Sharing:
@@ -146,8 +180,3 @@ class Sharing:
         self._users.set_member(collection_id, member.id, right)
         what = f"shared ({right}) with" if right else "no longer shared with"
         self._users.note(me.email, f"{what} {member.email}", "collection", collection_id)
-
-
-def _check(admin: User) -> None:
-    if not admin.is_admin:
-        raise AccessError("Only an admin does this.")

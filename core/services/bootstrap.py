@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import langsmith
@@ -93,7 +94,10 @@ class Pincite:
         self._closed = False
         self._users: dict[str, UserPincite] = {}
         self._making_users = threading.Lock()
-        self.accounts = Accounts(Users(self.database), settings.admins.split()) if settings.admins else None
+        self.accounts: Accounts | None = None
+        if settings.admins:
+            trusts = settings.trusts_email
+            self.accounts = Accounts(Users(self.database), settings.admins.split(), trusts_email=trusts)
 
         self.settings = SettingsInForce(
             settings, self.indexes, changed=lambda: self.documents.use(self.settings.current)
@@ -105,6 +109,7 @@ class Pincite:
         self.telemetry = Telemetry(self._condition.numbers)
         self._graph = build_graph(self._checkpoints.saver)
         self._wire()
+        self.deletion.scrub(words=bool(self.sessions.to_scrub()))
         self._back_up()
         self.watching = Watching(
             Watched(self.database), self.library, self.collections, lambda: self.documents.ingest, settings
@@ -250,8 +255,14 @@ class Pincite:
     def _open_grids(self, equipment: "Callable[[], Equipment]") -> "Grids":
         from pincite.core.services.grids import Grids
 
-        store = GridStore(self.database)
-        return Grids(equipment, self._busy, self.library, store, basis_of, self._lock("grids"))
+        store, fill = GridStore(self.database), self._fill_grid if self.accounts else None
+        return Grids(equipment, self._busy, self.library, store, basis_of, self._lock("grids"), fill)
+
+    def _fill_grid(self, grid_id: str) -> bool:
+        """Ask a cell of a grid as its owner would: with that user's documents and engine."""
+        owner = GridStore(self.database).owner(grid_id)
+        user = self.accounts.with_id(owner) if self.accounts and owner else None
+        return user is not None and self.of(user).grids.fill_some(grid_id)
 
     def _open_documents(self) -> "Documents":
         from pincite.core.services.ingest import Documents
@@ -326,7 +337,9 @@ class UserPincite(Pincite):
 
         self.user, self._everybodys = user, everybodys
         self._store = Users(everybodys.database)
-        self.database = UserDatabase(everybodys.database, user.id, self.note)
+        assert everybodys.accounts
+        check = partial(everybodys.accounts.now, user.id)
+        self.database = UserDatabase(everybodys.database, user.id, self.note, check)
         self.accounts, self.models, self.watching = everybodys.accounts, everybodys.models, everybodys.watching
         self.indexes, self.telemetry = everybodys.indexes, everybodys.telemetry
         self._keywords, self._graph, self._condition = everybodys._keywords, everybodys._graph, everybodys._condition

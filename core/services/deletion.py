@@ -31,9 +31,7 @@ class Deletion:
         remove_turn: Callable[[str], None],
         remove_with_answers: Callable[[str], int],
     ) -> None:
-        """Store the operations, and scrub what earlier deletions left.
-
-        ``scrub`` (whether to include the words of the index, maximum bytes) rewrites the files and returns False if
+        """``scrub`` (whether to include the words of the index, maximum bytes) rewrites the files and returns False if
         that was not possible. ``remove_with_answers`` removes a document with the answers that quote it, and returns
         their number.
         """
@@ -42,7 +40,6 @@ class Deletion:
         self._scrub = scrub
         self._remove_turn = remove_turn
         self._remove_with_answers = remove_with_answers
-        self.scrub(words=bool(sessions.to_scrub()))
 
     def session(self, session_id: str) -> None:
         """Stop what the session is answering, then delete it with its turns, traces and reviews."""

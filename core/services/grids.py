@@ -76,8 +76,13 @@ class Grids:
         store: "GridStore",
         basis_of: Callable[[Document, Column], str],
         work: "WorkLock",
+        fill: Callable[[str], bool] | None = None,
     ) -> None:
-        """``work`` is held by the process that fills grids."""
+        """``work`` is held by the process that fills grids.
+
+        ``fill`` asks a waiting cell of a grid as its owner would, and returns whether one was asked.
+        """
+        self._fill_grid = fill or self.fill_some
         self._equipment = equipment
         self._busy = busy
         self._library = library
@@ -274,7 +279,7 @@ class Grids:
         try:
             while running := self._running_or_end():
                 # Another process may be filling them: this one goes on where that ends.
-                if not (self._work.take() and any(self._fill_some(grid_id) for grid_id in running)):
+                if not (self._work.take() and any(map(self._fill_grid, running))):
                     self._stop.wait(WAIT_SECONDS)  # for documents that are being read
         except Exception:  # the thread's outermost frame; the cells wait for the next start
             logger.exception("Filling a grid failed")
@@ -291,7 +296,7 @@ class Grids:
                 self._thread = None
             return running
 
-    def _fill_some(self, grid_id: str) -> bool:
+    def fill_some(self, grid_id: str) -> bool:
         """Ask a waiting cell of the grid, if its document is readable; return whether one was asked."""
         try:
             grid, waiting = self._store.get(grid_id), self._store.waiting(grid_id)
@@ -401,7 +406,7 @@ class Grids:
 
 
 class UserGrids(Grids):
-    """The grids that a user sees; those of everybody ask their cells."""
+    """The grids that a user sees; the thread of everybody's has those that are the user's own filled here."""
 
     def __init__(
         self,
@@ -418,9 +423,6 @@ class UserGrids(Grids):
 
     def start(self) -> None:
         self._everybodys.start()
-
-    def want(self, keys: Iterable[Key]) -> None:
-        self._everybodys.want(keys)
 
     @property
     def is_at_work(self) -> bool:

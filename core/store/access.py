@@ -108,6 +108,7 @@ class Access:
             "grid_rows": lambda c: and_(self._of_grid(c), self._of_document(c)),
             "grid_cells": lambda c: and_(self._of_grid(c), self._of_document(c)),
             "watched_files": self._of_folder,
+            "drafts": lambda c: self._of_turn(c, self._decides),
             "users": lambda c: c.id == self._me,
             "user_settings": lambda c: c.user_id == self._me,
             "audit_log": lambda c: false(),
@@ -117,8 +118,10 @@ class Access:
         return {
             **dict.fromkeys(OF_DOCUMENTS, lambda c: self._of_document(c, WRITING)),
             "documents": lambda c: or_(self._is_mine(c), self._is_shared(c.id, WRITING)),
+            "turns": self._changes_turn,
+            **dict.fromkeys(("turn_lines", "trace_steps"), lambda c: self._of_turn(c, self._changes_turn)),
+            "feedback": lambda c: self._of_turn(c, self._of_session),
             "reviews": lambda c: self._of_turn(c, self._decides),
-            "drafts": lambda c: self._of_turn(c, self._decides),
             "collections": lambda c: or_(self._is_mine(c), self._is_member(c.id, WRITING)),
             "collection_documents": lambda c: self._in_collection(c.collection_id, WRITING),
             "collection_members": lambda c: self._in_collection(c.collection_id, ()),
@@ -139,7 +142,7 @@ class Access:
             "sessions": lambda c: or_(c.collection_id == "", self._in_collection(c.collection_id)),
             "grids": lambda c: or_(c.collection_id == "", self._in_collection(c.collection_id, WRITING)),
             "collection_documents": lambda c: and_(
-                self._in_collection(c.collection_id, WRITING), self._of_document(c, WRITING)
+                self._in_collection(c.collection_id, WRITING), self._of_my_document(c)
             ),
             **dict.fromkeys(("documents", "collections", "tokens", "watched_folders"), _everybody),
         }
@@ -170,6 +173,10 @@ class Access:
         seen = or_(self._is_mine(of.c), self._is_shared(of.c.id, rights))
         return exists().where(of.c.id == c.document_id, seen)
 
+    def _of_my_document(self, c: Columns) -> Condition:
+        of = _DOCUMENTS
+        return exists().where(of.c.id == c.document_id, self._is_mine(of.c))
+
     def _of_session(self, c: Columns) -> Condition:
         of = _SESSIONS
         return exists().where(of.c.id == c.session_id, self._is_mine(of.c))
@@ -189,6 +196,9 @@ class Access:
         of = _SESSIONS
         alone = exists().where(of.c.id == c.session_id, of.c.collection_id == "", self._is_mine(of.c))
         return and_(or_(alone, self._in_my_queue(c.session_id)), self._is_reviewer())
+
+    def _changes_turn(self, c: Columns) -> Condition:
+        return or_(self._of_session(c), self._decides(c))
 
     def _of_turn(self, c: Columns, policy: Policy | None = None) -> Condition:
         of = _TURNS
@@ -214,10 +224,18 @@ class UserDatabase(Database):
     """What one user sees of a database, and may change. Everything else of it is not there."""
 
     def __init__(
-        self, everything: Database, user_id: str, note: Callable[[str, str, str], None] = lambda action, kind, id_: None
+        self,
+        everything: Database,
+        user_id: str,
+        note: Callable[[str, str, str], None] = lambda action, kind, id_: None,
+        check: Callable[[], object] = lambda: None,
     ) -> None:
-        """``note`` gets what was done, to what kind of thing and its id, as part of the same transaction."""
+        """``note`` gets what was done, to what kind of thing and its id, as part of the same transaction.
+
+        ``check`` is called before every statement. Raises AccessError where the user may do nothing any more.
+        """
         self._everything = everything
+        self._check = check
         self._note = note
         self._made: dict[Table, Condition] = {}
         self._user_id = user_id
@@ -266,6 +284,7 @@ class UserDatabase(Database):
 
     def _limited(self, statement: Executable, parameters: Sequence[Mapping[str, Any]] | None) -> Executable:
         """Return the statement with the conditions. Raises AccessError."""
+        self._check()
         if not isinstance(statement, Select | Insert | Update | Delete):
             raise TypeError(f"No user runs {type(statement).__name__}.")
         if isinstance(statement, Insert) and not parameters and "owner" in cast("Table", statement.table).c:

@@ -42,8 +42,11 @@ class Collections:
         return found
 
     def find(self, name: str) -> Collection | None:
-        """By name, whatever its case."""
-        return next((one for one in self.list() if comparable(one.name) == comparable(_tidy(name))), None)
+        """By name, whatever its case; of several that are shared one's own."""
+        found = [one for one in self.list() if comparable(one.name) == comparable(_tidy(name))]
+        own = select(collections.c.id).where(collections.c.owner == self._database.owner)
+        mine = set(self._database.run(own).scalars()) if len(found) > 1 else set()
+        return next((one for one in found if one.id in mine), next(iter(found), None))
 
     def create(self, name: str) -> Collection:
         """Raises CollectionError where there is no name, or it is taken."""
@@ -81,11 +84,14 @@ class Collections:
 
     def set_documents(self, collection_id: str, document_ids: Sequence[str]) -> None:
         """Let it hold these and no others."""
+        own = collection_documents.c.collection_id == collection_id
         with self._database.transaction():
+            there = self._database.run(select(collection_documents.c.document_id).where(own)).scalars().all()
             self._database.run(
-                delete(collection_documents).where(collection_documents.c.collection_id == collection_id)
+                delete(collection_documents).where(own, collection_documents.c.document_id.not_in(document_ids))
             )
-            self.add(collection_id, document_ids)
+            if new := set(document_ids) - set(there):
+                self.add(collection_id, tuple(new))
 
     def delete(self, collection_id: str) -> None:
         """Its documents stay, and its sessions too: they go on with the documents that they could search."""

@@ -59,6 +59,10 @@ class GridStore:
             raise UnknownGridError("This grid is no longer stored.", hint="Choose another.")
         return _grid(row, self._document_ids(grid_id))
 
+    def owner(self, grid_id: str) -> str:
+        """Return the user whose grid it is; empty if it is gone."""
+        return str(self._database.run(select(grids.c.owner).where(grids.c.id == grid_id)).scalar() or "")
+
     def filled(self, grid_id: str, documents: Mapping[str, Document]) -> FilledGrid:
         """Return the grid with its stored cells; ``documents``: those of the library, by id."""
         grid = self.get(grid_id)

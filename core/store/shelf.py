@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
-from sqlalchemy import Table, case, delete, exists, func, insert, literal, or_, select, update
+from sqlalchemy import Table, case, delete, exists, func, insert, literal, select, update
 
 from pincite.core.domain.accounts import LOCAL
 from pincite.core.domain.codec import readable, to_json
@@ -83,18 +83,20 @@ class Shelf:
     def id_of(self, content_sha256: str) -> str:
         """Return the id that a file with this hash has, or will have.
 
-        It is the hash, unless there are users: then each has documents of their own, and those that they may change.
+        It is the hash, unless there are users: then each has documents of their own.
         """
         owner = self._database.owner
         if owner == LOCAL:
             return content_sha256
-        same = or_(documents.c.id == content_sha256, documents.c.content_sha256 == content_sha256)
-        found = self._database.run(select(documents.c.id).where(same).order_by(documents.c.owner != owner)).scalars()
+        adopted = select(documents.c.id).where(documents.c.id == content_sha256, documents.c.owner == owner)
         own = hashlib.sha256(f"{owner} {content_sha256}".encode()).hexdigest()
-        return next(filter(self._database.may_change, found.all()), own)
+        return content_sha256 if self._database.row(adopted) else own
 
     def exists(self, document_id: str) -> bool:
         return self._database.row(select(documents.c.id).where(documents.c.id == document_id)) is not None
+
+    def may_delete(self, document_id: str) -> bool:
+        return self._database.may_delete(document_id)
 
     def add_document(
         self, document_id: str, name: str, byte_size: int, info: PdfInfo, content_sha256: str = ""
@@ -293,7 +295,7 @@ class Shelf:
             used = exists().where(other.c.embedding_key == embeddings.c.key, elsewhere)
             keys = select(passages.c.embedding_key).where(own)
             self._keywords.forget(document_id, index)
-            self._database.run(delete(embeddings).where(embeddings.c.key.in_(keys), ~used))
+            self._database.everything.run(delete(embeddings).where(embeddings.c.key.in_(keys), ~used))
             self._database.run(delete(passages).where(own))
             if not keep_pages:
                 self._database.run(delete(pages).where(pages.c.document_id == document_id, pages.c.page_index == index))

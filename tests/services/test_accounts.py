@@ -18,9 +18,12 @@ from pincite.core.domain.turns import ReviewDecision, TurnStatus
 from pincite.core.services import accounts as service
 from pincite.core.services.accounts import Accounts
 from pincite.core.services.bootstrap import Pincite, UserPincite, open_pincite
+from pincite.core.services.grids import new_column
 from pincite.core.store.access import Access
 from pincite.core.store.schema import metadata
+from tests.ingest.workshop import make_pdf
 from tests.support.accounts import ANA, BOB, CY
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.usefixtures("each_engine")
 SAMPLE = PACKAGE_ROOT / "data" / "samples" / "service-contract.pdf"
@@ -41,7 +44,14 @@ def accounts(library: Pincite) -> Accounts:
 
 
 def claims(email: str, subject: str = "", **more: Any) -> dict[str, Any]:
-    return {"iss": "https://id.example.org", "sub": subject or email, "email": email, "iat": time.time(), **more}
+    return {
+        "iss": "https://id.example.org",
+        "sub": subject or email,
+        "email": email,
+        "email_verified": True,
+        "iat": time.time(),
+        **more,
+    }
 
 
 def view(library: Pincite, email: str, role: Role = Role.READER) -> UserPincite:
@@ -67,8 +77,9 @@ def test_only_who_was_added_gets_in(accounts: Accounts) -> None:
 def test_a_user_is_known_by_the_providers_id(accounts: Accounts) -> None:
     admin = accounts.of(claims(ANA))
     accounts.add(admin, BOB, Role.READER)
-    with pytest.raises(AccessError):
-        accounts.of(claims(BOB, email_verified=False))
+    for said in (False, "false", None):
+        with pytest.raises(AccessError):
+            accounts.of(claims(BOB, email_verified=said))
     bob = accounts.of(claims(BOB, "b1"))
     assert accounts.of(claims("bob@elsewhere.example", "b1")).id == bob.id, "the address may change"
     with pytest.raises(AccessError, match="another account"):
@@ -162,6 +173,85 @@ def test_a_collection_is_shared_and_its_answers_reviewed(library: Pincite) -> No
     assert not bob.library.list() and bob.turns.get(turn.id).answer
     assert ana.deletion.document_with_answers(document.id).answers == 2
     assert not bob.sessions.list(), "also answers of others that quote it are gone"
+
+
+def test_only_its_owner_replaces_a_document(library: Pincite, tmp_path: Path) -> None:
+    ana, bob = view(library, ANA), view(library, BOB)
+    document = ana.ingest.add(SAMPLE, SAMPLE.name).document
+    collection = ana.collections.create("Contracts")
+    ana.collections.add(collection.id, [document.id])
+    ana.sharing.set(collection.id, BOB, Right.WRITE)
+    added = bob.ingest.add(make_pdf(tmp_path / "new.pdf", ["Another contract."]), SAMPLE.name)
+    assert added.replaces is None, "it is not offered"
+    with pytest.raises(AccessError):
+        bob.ingest.replace(document.id, added.document.id)
+    bob.ingest.wait(timeout_seconds=SECONDS)
+    assert library.library.get(document.id)
+    newer = ana.ingest.add(make_pdf(tmp_path / "newer.pdf", ["A newer contract."]), SAMPLE.name)
+    assert newer.replaces and newer.replaces.id == document.id
+    ana.ingest.replace(document.id, newer.document.id)
+    wait_until(lambda: [one.id for one in ana.library.list()] != [], SECONDS)
+    wait_until(lambda: document.id not in [one.id for one in library.library.list()], SECONDS)
+    assert newer.document.id in bob.collections.get(collection.id).document_ids
+
+
+def test_a_grid_is_filled_from_what_its_owner_sees(library: Pincite, tmp_path: Path) -> None:
+    ana, bob = view(library, ANA), view(library, BOB)
+    salaries = make_pdf(tmp_path / "salaries.pdf", ["The salary of Ms Brown is 98000 euros a year."])
+    ana.ingest.add(salaries, salaries.name)
+    ducks = make_pdf(tmp_path / "ducks.pdf", ["The colour of the duck is yellow."])
+    own = bob.ingest.add(ducks, ducks.name).document
+    assert library.ingest.wait(timeout_seconds=SECONDS)
+    asked = (new_column("Salary", "What is the salary of Ms Brown in @salaries.pdf?"),
+             new_column("Colour", "What is the colour of the duck?"))  # fmt: skip
+    grid = bob.grids.create("Ducks", asked, [own.id])
+    wait_until(lambda: not bob.grids.is_running(grid.id), SECONDS)
+    salary, colour = (bob.grids.filled(grid.id).cell(own.id, one.id) for one in asked)
+    assert "yellow" in colour.value and "98000" not in repr(salary)
+    assert {one.document_id for one in (*salary.citations, *colour.citations)} <= {own.id}
+
+
+def test_what_one_user_deletes_leaves_the_vectors_of_others(library: Pincite) -> None:
+    ana, bob = view(library, ANA), view(library, BOB)
+    document, own = (one.ingest.add(SAMPLE, SAMPLE.name).document for one in (ana, bob))
+    assert library.ingest.wait(timeout_seconds=SECONDS)
+    bob.ingest.remove(own.id)
+    assert not library.indexes.pending(limit=9) and ana.library.get(document.id).status is DocumentStatus.READY
+
+
+def test_a_collection_keeps_what_members_put_into_it(library: Pincite, tmp_path: Path) -> None:
+    ana, bob = view(library, ANA), view(library, BOB)
+    collection = ana.collections.create("Contracts")
+    ana.sharing.set(collection.id, BOB, Right.WRITE)
+    documents = []
+    for user, name in ((ana, "one.pdf"), (bob, "two.pdf")):
+        documents.append(user.ingest.add(make_pdf(tmp_path / name, [name]), name).document.id)
+        user.collections.add(collection.id, documents[-1:])
+    for user in (bob, ana):
+        user.collections.set_documents(collection.id, documents)  # as the form saves it
+        assert set(ana.collections.get(collection.id).document_ids) == set(documents)
+    aside = bob.collections.create("Aside")
+    with pytest.raises(AccessError):
+        bob.collections.add(aside.id, documents[:1])  # who loses the collection would keep the document
+    assert bob.collections.find("contracts") and ana.collections.create("Aside")
+    mine = bob.collections.create("Inbox")
+    ana.sharing.set(ana.collections.create("Inbox").id, BOB, Right.WRITE)
+    assert bob.collections.find("inbox") == mine, "one's own comes first"
+
+
+def test_who_is_disabled_or_no_admin_any_more_does_nothing_with_an_open_page(
+    library: Pincite, accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "HOLD_SECONDS", 0.0)
+    ana, bob = view(library, ANA), view(library, BOB, Role.ADMIN)
+    before = bob.user
+    accounts.set_role(ana.user, before.id, Role.READER)
+    with pytest.raises(AccessError):
+        accounts.set_role(before, before.id, Role.ADMIN)
+    accounts.set_disabled(ana.user, before.id, True)
+    for do in (bob.library.list, bob.sessions.create, lambda: accounts.audit_csv(before)):
+        with pytest.raises(AccessError):
+            do()
 
 
 def test_each_user_chooses_an_engine_and_admins_the_rest(library: Pincite) -> None:

@@ -15,7 +15,10 @@ def identity_provider(emails: Sequence[str] = (ANA, BOB, CY)) -> Iterator[str]:
         warnings.simplefilter("ignore")  # of a package that it is built on
         from oidc_provider_mock import User, run_server_in_thread
 
-        people = [User(sub=one, claims={"email": one, "name": one.partition("@")[0].title()}) for one in emails]
+        names = {one: one.partition("@")[0].title() for one in emails}
+        people = [
+            User(sub=one, claims={"email": one, "email_verified": True, "name": name}) for one, name in names.items()
+        ]
         with run_server_in_thread(user_claims=people) as server:
             yield f"http://127.0.0.1:{server.server_port}"
 

@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with closing(open_pincite(Settings(data_dir=folder / "data", engine="quoting", admins=ANA))) as app:
         assert app.accounts
         for email in (ANA, BOB):
-            admin = app.accounts.of({"iss": "earlier", "sub": ANA, "email": ANA})
+            admin = app.accounts.of({"iss": "earlier", "sub": ANA, "email": ANA, "email_verified": True})
             if email != ANA:
                 app.accounts.add(admin, email, Role.READER)
             user = app.accounts._users.with_email(email)
