@@ -56,13 +56,12 @@ def draw(app: Pincite) -> None:
     draw_uploader(app, collection)
     draw_intake(app)
     ask_password(app)
-    if app.user is None:
+    if app.user is None:  # else files and networks of the server would be open to users
         draw_watched(app)
-    with row(vertical_alignment="top", key=ADDING):
-        if app.user is None:
+        with row(vertical_alignment="top", key=ADDING):
             draw_watched_folders(app, collection.name if collection else "")
-        draw_web_page(app, collection)
-        draw_references(app, collection)
+            draw_web_page(app, collection)
+            draw_references(app, collection)
     draw_quarantine(app)
     if missing := app.library.files_missing():
         st.warning(f"PDF missing or changed: {escape(', '.join(missing))}. The text already read can still be "
@@ -349,8 +348,9 @@ def draw_open_page(app: Pincite, document: Document, shown: ShownPage) -> None:
     with row(gap="xsmall"):
         draw_pager(app, document, shown, SLOT)
         st.space("stretch")
-        quiet("Read again", "refresh", app.ingest.retry, document.id, [shown.page_index], key="retry_page",
-              help="Read this page again, this time also with OCR")  # fmt: skip
+        if app.may_change(document.id):
+            quiet("Read again", "refresh", app.ingest.retry, document.id, [shown.page_index], key="retry_page",
+                  help="Read this page again, this time also with OCR")  # fmt: skip
         as_text = st.segmented_control("View", ["Page", "Text"], default="Page", required=True, key="page_or_text",
                                        label_visibility="collapsed") == "Text"  # fmt: skip
     if not as_text:

@@ -7,7 +7,7 @@ from pincite.core.services.accounts import MAX_LINES, Accounts
 from pincite.core.services.bootstrap import Pincite
 from pincite.pages.components.controls import download, quiet, row
 from pincite.pages.components.facade import errors_shown, safely, show
-from pincite.pages.components.words import count, escape, moment
+from pincite.pages.components.words import count, escape, moment, parse_time
 
 ROLES = {
     Role.READER: "Reader: adds documents and asks",
@@ -67,8 +67,13 @@ def draw_log(app: Pincite, accounts: Accounts, admin: User) -> None:
     )
     download(app, "Export as CSV", lambda: accounts.audit_csv(admin), "audit log.csv", of=("audit log", ""),
              key="audit_csv")  # fmt: skip
-    named = {"When": "at", "Who": "who", "What": "action", "Of": "kind", "Id": "subject"}
-    st.dataframe([{shown: getattr(one, name) for shown, name in named.items()} for one in lines], hide_index=True)
+    named = {"Who": "who", "What": "action", "Of": "kind", "Id": "subject"}
+    rows = [
+        {"When": parse_time(one.at).astimezone()} | {shown: getattr(one, name) for shown, name in named.items()}
+        for one in lines
+    ]
+    when = st.column_config.DatetimeColumn(format="D MMM YYYY, HH:mm:ss")
+    st.dataframe(rows, hide_index=True, column_config={"When": when})
     if len(lines) == MAX_LINES:
         st.caption(f"The newest {MAX_LINES:,} lines. The file has all.")
 

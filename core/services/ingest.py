@@ -13,7 +13,7 @@ from pincite.core.documents.read_back import OwnText, compare_with_own_text, rea
 from pincite.core.documents.reader import ProcessReader
 from pincite.core.domain.answers import Citation, Likeness, ReadBack
 from pincite.core.domain.documents import AddOutcome, DocumentStatus, HiddenReason, Page, PageKey
-from pincite.core.domain.errors import DocumentError, PinciteError
+from pincite.core.domain.errors import AccessError, DocumentError, PinciteError
 from pincite.core.domain.settings import Settings
 from pincite.core.domain.turns import now
 from pincite.core.graph.context import Lacking
@@ -227,6 +227,10 @@ class UserDocuments(Documents):
             if self._of is None or self._of[0] is not working:
                 self._of = working, self._open_for_user(working, self._settings, self._reader)
             return self._of[1]
+
+    def add_web_page(self, address: str) -> AddOutcome:
+        """Raises AccessError: the server's network is not open to its users."""
+        raise AccessError("Web pages are not added on a server with accounts.", hint="Save the page, and add the file.")
 
     def close(self) -> None:
         """Those of everybody are closed by themselves."""

@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from pincite.core.domain.documents import REPLACES, AddOutcome, Collection, Document, Job, JobStatus
-from pincite.core.domain.errors import DocumentError, PasswordNeededError
+from pincite.core.domain.errors import AccessError, DocumentError, PasswordNeededError
 from pincite.core.domain.turns import Session
 from pincite.core.services.bootstrap import Pincite
 from pincite.pages.components.collections import id_for_a_new_session
@@ -112,7 +112,10 @@ def take_in_one(app: Pincite, file: Locked, password: str | None = None) -> list
 def settle(app: Pincite, name: str, outcome: AddOutcome, collection_id: str) -> list[Document]:
     """Put what was added into the collection, note the messages and questions about it, and return the documents."""
     if collection_id:
-        app.collections.add(collection_id, outcome.ids)
+        try:
+            app.collections.add(collection_id, outcome.ids)
+        except AccessError:
+            intake().refused.append((name, "It was added and is yours alone: you may only read this collection."))
     if outcome.known:
         intake().known.append((name, outcome.document))
     if outcome.replaces:
