@@ -9,7 +9,7 @@ import langsmith
 
 from pincite.core.documents.reader import ProcessReader
 from pincite.core.domain.accounts import User
-from pincite.core.domain.errors import IndexMismatchError, ModelUnavailableError, TurnError
+from pincite.core.domain.errors import AccessError, IndexMismatchError, ModelUnavailableError, TurnError
 from pincite.core.domain.ports import Embedder, PassageIndex
 from pincite.core.domain.settings import Settings, load_settings
 from pincite.core.domain.turns import TurnStatus
@@ -109,7 +109,6 @@ class Pincite:
         self.telemetry = Telemetry(self._condition.numbers)
         self._graph = build_graph(self._checkpoints.saver)
         self._wire()
-        self.deletion.scrub(words=bool(self.sessions.to_scrub()))
         self._back_up()
         self.watching = Watching(
             Watched(self.database), self.library, self.collections, lambda: self.documents.ingest, settings
@@ -181,6 +180,7 @@ class Pincite:
             remove_turn=self._remove_turn,
             remove_with_answers=self._remove_with_answers,
         )
+        self._scrub_what_is_left()
         self.documents = self._open_documents()
         self.illustrations = Illustrations(
             lambda: self.settings.current,
@@ -262,7 +262,13 @@ class Pincite:
         """Ask a cell of a grid as its owner would: with that user's documents and engine."""
         owner = GridStore(self.database).owner(grid_id)
         user = self.accounts.with_id(owner) if self.accounts and owner else None
-        return user is not None and self.of(user).grids.fill_some(grid_id)
+        if user is None:
+            self.grids.stop(grid_id)
+            return False
+        try:
+            return self.of(user).grids.fill_some(grid_id)
+        except AccessError:  # the user was disabled meanwhile
+            return False
 
     def _open_documents(self) -> "Documents":
         from pincite.core.services.ingest import Documents
@@ -282,6 +288,10 @@ class Pincite:
     def _settle(self) -> None:
         self._forget_runs()
         self._back_up()
+
+    def _scrub_what_is_left(self) -> None:
+        """Leave nothing of what was deleted before the last end; ingest has not begun to write."""
+        self.deletion.scrub(words=bool(self.sessions.to_scrub()))
 
     def _back_up(self) -> None:
         wanted = self._at_work and self.settings.current.automatic_backups
@@ -337,8 +347,9 @@ class UserPincite(Pincite):
 
         self.user, self._everybodys = user, everybodys
         self._store = Users(everybodys.database)
-        assert everybodys.accounts
-        check = partial(everybodys.accounts.now, user.id)
+        accounts = everybodys.accounts
+        assert accounts
+        check = partial(accounts.now, user.id)
         self.database = UserDatabase(everybodys.database, user.id, self.note, check)
         self.accounts, self.models, self.watching = everybodys.accounts, everybodys.models, everybodys.watching
         self.indexes, self.telemetry = everybodys.indexes, everybodys.telemetry
@@ -348,7 +359,7 @@ class UserPincite(Pincite):
             everybodys.settings,
             lambda: self._store.settings(user.id),
             lambda values: self._store.set_settings(user.id, values),
-            lambda: self.user.is_admin,
+            lambda: accounts.now(user.id).is_admin,
         )
         self.library = Library(self.database, everybodys.settings.current)
         self._wire()
@@ -388,6 +399,9 @@ class UserPincite(Pincite):
         )
         stores = Stores(self.library, shelf, Jobs(self.database, shelf, self.indexes), self.indexes, Elsewhere())
         return UserIngest(working, stores, reader, described, settings)
+
+    def _scrub_what_is_left(self) -> None:
+        """That of everybody did it."""
 
     def _settle(self) -> None:
         self._everybodys._settle()

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pincite.core.domain.errors import AccessError
+from pincite.core.domain.errors import AccessError, SettingsError
 from pincite.core.domain.settings import Settings, save_choices
-from pincite.core.export.styles import check_style
+from pincite.core.export.styles import PLAIN, check_style, style_names
 from pincite.core.services.registry import check_engine
 
 if TYPE_CHECKING:
@@ -118,8 +118,9 @@ class UserSettings(SettingsInForce):
         if len(own) < len(chosen) and not self._is_admin():
             raise AccessError("Only an admin changes this.", hint="Ask one.")
         checked = self.current.but(**own)
-        if "citation_style" in own:
-            check_style(checked.citation_style)
+        if own.get("citation_style", PLAIN) not in (PLAIN, *style_names()):
+            raise SettingsError("This is not the name of a citation style.", hint="Choose one of the list.")
+        check_style(checked.citation_style)
         self._everybodys.change(**{name: value for name, value in chosen.items() if name not in own})
         self._save(own)
         with self._lock:

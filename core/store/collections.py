@@ -42,11 +42,13 @@ class Collections:
         return found
 
     def find(self, name: str) -> Collection | None:
-        """By name, whatever its case; of several that are shared one's own."""
-        found = [one for one in self.list() if comparable(one.name) == comparable(_tidy(name))]
+        """By name, whatever its case, or by id; one's own comes before those that others share."""
+        found = [one for one in self.list() if comparable(one.name) == comparable(_tidy(name)) or one.id == name]
+        return next(filter(self._is_own, found), next(iter(found), None))
+
+    def _is_own(self, collection: Collection) -> bool:
         own = select(collections.c.id).where(collections.c.owner == self._database.owner)
-        mine = set(self._database.run(own).scalars()) if len(found) > 1 else set()
-        return next((one for one in found if one.id in mine), next(iter(found), None))
+        return self._database.row(own.where(collections.c.id == collection.id)) is not None
 
     def create(self, name: str) -> Collection:
         """Raises CollectionError where there is no name, or it is taken."""
@@ -116,7 +118,7 @@ class Collections:
         """Raises CollectionError."""
         if not _tidy(name):
             raise CollectionError("A collection needs a name.", hint="Type one.")
-        if (same := self.find(name)) and same.id != but:
+        if (same := self.find(name)) and same.id != but and self._is_own(same):
             raise CollectionError(f"There is already a collection called “{same.name}”.", hint="Choose another name.")
 
 

@@ -134,6 +134,6 @@ def draw_membership(app: Pincite, document: Document) -> None:
 
 
 def _choose_documents(app: Pincite, chosen: tuple[str, ...], key: str) -> list[str]:
-    names = {document.id: document.name for document in app.library.list()}
+    names = {one.id: one.name for one in app.library.list() if one.id in chosen or app.may_delete(one.id)}
     return st.multiselect("Documents", list(names), default=[one for one in chosen if one in names],
                           format_func=lambda identity: names[identity], key=key, placeholder="None chosen")  # fmt: skip

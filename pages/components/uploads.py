@@ -115,7 +115,7 @@ def settle(app: Pincite, name: str, outcome: AddOutcome, collection_id: str) -> 
         try:
             app.collections.add(collection_id, outcome.ids)
         except AccessError:
-            intake().refused.append((name, "It was added and is yours alone: you may only read this collection."))
+            st.toast(f"{escape(name)} is yours alone: you may only read this collection.", icon=":material/info:")
     if outcome.known:
         intake().known.append((name, outcome.document))
     if outcome.replaces:

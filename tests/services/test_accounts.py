@@ -12,7 +12,7 @@ import pytest
 
 from pincite.core.domain.accounts import Right, Role
 from pincite.core.domain.documents import DocumentStatus
-from pincite.core.domain.errors import AccessError, UnknownDocumentError
+from pincite.core.domain.errors import AccessError, SettingsError, UnknownDocumentError
 from pincite.core.domain.settings import PACKAGE_ROOT, Settings
 from pincite.core.domain.turns import ReviewDecision, TurnStatus
 from pincite.core.services import accounts as service
@@ -211,6 +211,17 @@ def test_a_grid_is_filled_from_what_its_owner_sees(library: Pincite, tmp_path: P
     assert {one.document_id for one in (*salary.citations, *colour.citations)} <= {own.id}
 
 
+def test_a_grid_of_who_is_disabled_ends(library: Pincite, accounts: Accounts) -> None:
+    ana, bob = view(library, ANA), view(library, BOB)
+    document = bob.ingest.add(SAMPLE, SAMPLE.name).document
+    store = bob.grids._store
+    grid = store.create("Rents", (new_column("Penalty", QUESTION),), [document.id])
+    store.set_running(grid.id, True)
+    accounts.set_disabled(ana.user, bob.user.id, True)
+    library.grids.start()
+    wait_until(lambda: not library.grids.is_running(grid.id), SECONDS)
+
+
 def test_what_one_user_deletes_leaves_the_vectors_of_others(library: Pincite) -> None:
     ana, bob = view(library, ANA), view(library, BOB)
     document, own = (one.ingest.add(SAMPLE, SAMPLE.name).document for one in (ana, bob))
@@ -234,9 +245,12 @@ def test_a_collection_keeps_what_members_put_into_it(library: Pincite, tmp_path:
     with pytest.raises(AccessError):
         bob.collections.add(aside.id, documents[:1])  # who loses the collection would keep the document
     assert bob.collections.find("contracts") and ana.collections.create("Aside")
-    mine = bob.collections.create("Inbox")
-    ana.sharing.set(ana.collections.create("Inbox").id, BOB, Right.WRITE)
+    shared = ana.collections.create("Inbox")
+    ana.sharing.set(shared.id, BOB, Right.WRITE)
+    mine = bob.collections.create("Inbox")  # a name is not taken by what others share
     assert bob.collections.find("inbox") == mine, "one's own comes first"
+    found = bob.collections.find(shared.id)
+    assert found and found.id == shared.id
 
 
 def test_who_is_disabled_or_no_admin_any_more_does_nothing_with_an_open_page(
@@ -266,6 +280,9 @@ def test_each_user_chooses_an_engine_and_admins_the_rest(library: Pincite) -> No
     assert bob.settings.current.max_pages == 5 and bob.settings.current.kept == 4
     with pytest.raises(AccessError):
         bob.settings.roll_back_embedding()
+    for path in ("/etc/style.csl", "../../etc/style"):
+        with pytest.raises(SettingsError):
+            bob.settings.change(citation_style=path)  # a file of the server
 
 
 def test_the_audit_log_says_who_did_what_and_names_nothing(library: Pincite, accounts: Accounts) -> None:
