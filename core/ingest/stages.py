@@ -106,7 +106,7 @@ class Stages:
             self._jobs.advance(document.id, JobStage.KEYWORDS)
             self._index(job)
         self._go_on(job)
-        self._move_on(document.id, read=True)
+        self._move_on(document.id, READING)
 
     def _worth_storing(self, document_id: str, pages: Iterable[Page]) -> Iterator[Page]:
         """Yield all pages except those that an older reader read better: they stay as they are."""
@@ -145,7 +145,7 @@ class Stages:
         if any(page.status is PageStatus.OCR for page in self._shelf.pages(job.document_id, range(FIRST_PAGES))):
             self._describe_again(job.document_id)
         self._index(job)  # what it is called now; a stop before this is made good by the next start
-        self._move_on(job.document_id)
+        self._move_on(job.document_id, (JobStage.OCR,))
 
     def _recognised(self, job: Job, pages: Iterable[Page]) -> Iterator[Page]:
         """Yield those in which OCR found text; the others stay as they were read, and store the reason."""
@@ -216,12 +216,12 @@ class Stages:
         batch = self._vectors.pending(limit=BATCH_PASSAGES)
         if batch is None:
             for document_id in self._jobs.unfinished(JobStage.EMBED):
-                self._move_on(document_id)
+                self._move_on(document_id, (JobStage.EMBED,))
             return self._vectors.finish_build()
         if not self._vectors.embed(batch, self._closing.is_set):
             return False
         for document_id in batch.document_ids:
-            self._move_on(document_id)
+            self._move_on(document_id, (JobStage.EMBED,))
         return True
 
     def _stop_embedding(self, trouble: str) -> None:
@@ -265,12 +265,16 @@ class Stages:
         if self._closing.is_set() or not self._jobs.goes_on(job):
             raise JobStoppedError
 
-    def _move_on(self, document_id: str, *, read: bool = False) -> None:
-        """Put the job where work is left for it, or end it; ``read``: its pages and words are there."""
+    def _move_on(self, document_id: str, stages: Sequence[JobStage]) -> None:
+        """Put a job that is in one of these stages where work is left for it, or end it.
+
+        A job in another stage is left to the worker of that stage.
+        """
+        read = stages is READING
         with self._shelf.transaction():
             job = self._jobs.get(document_id)
-            if job is None or job.status is not JobStatus.RUNNING or (job.stage in READING and not read):
-                return  # somebody wants pages read again, or they are being read
+            if job is None or job.status is not JobStatus.RUNNING or job.stage not in stages:
+                return
             if read and self._jobs.left(document_id, JobStage.PARSE):
                 return
             if read:

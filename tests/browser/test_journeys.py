@@ -20,13 +20,19 @@ CLICKS = 4
 
 
 def go_to(page: Page, name: str) -> None:
-    """Open a page. A click that meets a page in mid-redraw is lost now and then; people click again."""
+    """Open a page. A click that meets a page in mid-redraw is lost now and then; people click again.
+
+    The sidebar is closed, or about to close, where a document's page is open beside the conversation.
+    """
+    menu = page.get_by_test_id("stExpandSidebarButton")
     link = page.get_by_test_id("stSidebarNav").get_by_role("link", name=re.compile(name))
     href = (link.get_attribute("href") or "").partition("?")[0]
     address = re.compile(re.escape(href.rstrip("/")) + r"/?(\?.*)?$")  # a page may write its session behind it at once
     for _ in range(CLICKS):
-        link.click()
         with suppress(TimeoutError):
+            if menu.is_visible():
+                menu.click(timeout=PATIENCE_MS / 16)
+            link.click(timeout=PATIENCE_MS / 16)
             page.wait_for_url(address, timeout=PATIENCE_MS / CLICKS)
             return
     raise AssertionError(f"{name} was never opened; the address is {page.url}")
