@@ -168,7 +168,7 @@ def ingest(files: Sequence[Path], settings: Settings) -> Run:
     reader = TimedReader(settings, timed)
     shelf = Shelf(database, library, TimedKeywords(database, timed), settings)
     worker = Ingest(
-        Stores(library, shelf, Jobs(database, shelf, indexes), indexes, database.lock("ingest")),
+        Stores(library, shelf, Jobs(database, shelf, indexes), indexes, database.lock("ingest"), database.claim),
         reader,
         describe,
         settings,

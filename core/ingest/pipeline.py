@@ -1,7 +1,7 @@
 """Ingest: PDFs come in, are read, indexed, embedded and recognised in the background, and go out again without a trace.
 
-One thread for each kind of step works off the queue of jobs; a lock lets only one process do so, while others add to
-the queue and wait.
+One thread for each kind of step works off the queue of jobs. With SQLite a lock lets only one process do so, while
+others add to the queue and wait; with PostgreSQL any number of processes work, each thread on a document of its own.
 """
 
 import logging
@@ -268,7 +268,7 @@ class Ingest:
         self._lock.release()
 
     def take_charge(self) -> bool:
-        """Return whether this process does the work; once it does, what a killed one left half done is cleared away."""
+        """Return whether this process works; once it does, what a killed one left half done is cleared away."""
         with self._taking_lock:
             was_in_charge, self._in_charge = self._in_charge, self._lock.take()
             if was_in_charge or not self._in_charge:

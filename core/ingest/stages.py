@@ -22,10 +22,10 @@ from pincite.core.domain.settings import Settings
 from pincite.core.models.client import stoppable
 
 if TYPE_CHECKING:
-    from pincite.core.store.indexes import Indexes
+    from pincite.core.store.indexes import Indexes, PendingPassages
     from pincite.core.store.jobs import Jobs
     from pincite.core.store.library import Library
-    from pincite.core.store.locks import WorkLock
+    from pincite.core.store.locks import Claim, WorkLock
     from pincite.core.store.shelf import Shelf
 
 Describe: TypeAlias = Callable[[PdfInfo, Sequence[Page], str], tuple[MetadataField, ...]]
@@ -60,7 +60,9 @@ class Stores:
     jobs: "Jobs"
     vectors: "Indexes"
     lock: "WorkLock"
-    """Held by the process that works off the queue."""
+    """Held by each process that works off the queue."""
+    claim: Callable[[], "Claim"]
+    """Makes what a thread claims its next piece of work by."""
 
 
 class Stages:
@@ -75,17 +77,18 @@ class Stages:
         self._describe = describe
         self._settings = settings
         self._closing = closing
+        self._reading, self._recognising, self._embedding, self._keeping = (stores.claim() for _ in range(4))
         self._looked_through = False
 
     # ------------------------------------------------------------ pages and words
 
     def read(self) -> bool:
         """Read the missing pages of one document and index its words."""
-        return self._work_on(READING, self._read, "Reading")
+        return self._work_on(READING, self._read, "Reading", self._reading)
 
     def recognise(self) -> bool:
         """Recognise the scanned pages of one document."""
-        return self._work_on((JobStage.OCR,), self._recognise, "OCR")
+        return self._work_on((JobStage.OCR,), self._recognise, "OCR", self._recognising)
 
     def _read(self, job: Job) -> None:
         document = self._library.get(job.document_id)
@@ -203,7 +206,14 @@ class Stages:
 
     def keep(self) -> bool:
         """Bring Chroma in step with some of what is embedded."""
-        return self._looked_through and self._vectors.keep_in_step(self._closing.is_set)
+        try:
+            return (
+                self._looked_through
+                and self._keeping.take("approximate search")
+                and self._vectors.keep_in_step(self._closing.is_set)
+            )
+        finally:
+            self._keeping.release()
 
     def close(self) -> None:
         """Let go of what searching by meaning keeps in memory."""
@@ -213,16 +223,25 @@ class Stages:
         if not self._looked_through:
             self._vectors.drop_unsound()
             self._looked_through = True
-        batch = self._vectors.pending(limit=BATCH_PASSAGES)
-        if batch is None:
-            for document_id in self._jobs.unfinished(JobStage.EMBED):
-                self._move_on(document_id, (JobStage.EMBED,))
-            return self._vectors.finish_build()
-        if not self._vectors.embed(batch, self._closing.is_set):
-            return False
-        for document_id in batch.document_ids:
+        try:
+            batch = self._claimed_batch()
+            if batch is not None and not self._vectors.embed(batch, self._closing.is_set):
+                return False
+        finally:
+            self._embedding.release()
+        for document_id in batch.document_ids if batch else self._jobs.unfinished(JobStage.EMBED):
             self._move_on(document_id, (JobStage.EMBED,))
-        return True
+        return batch is not None or self._vectors.finish_build()
+
+    def _claimed_batch(self) -> "PendingPassages | None":
+        """The next passages to embed, of documents whose passages no other process embeds now."""
+        others = set[str]()
+        while batch := self._vectors.pending(limit=BATCH_PASSAGES, others=others):
+            refused = {one for one in batch.document_ids if not self._embedding.take(f"Embedding {one}")}
+            if not refused:
+                return batch
+            others |= refused
+        return None
 
     def _stop_embedding(self, trouble: str) -> None:
         """The jobs that wait for vectors fail; what else waits is tried again later, or when it is asked for again."""
@@ -233,11 +252,21 @@ class Stages:
 
     # ------------------------------------------------------------ jobs
 
-    def _work_on(self, stages: Sequence[JobStage], work: Callable[[Job], None], what: str) -> bool:
-        """Do the oldest job's work; an error ends the job with a message that explains what to do."""
-        job = next(filter(None, map(self._jobs.get, self._jobs.unfinished(*stages))), None)
-        if job is None:
+    def _work_on(self, stages: Sequence[JobStage], work: Callable[[Job], None], what: str, claim: "Claim") -> bool:
+        """Do the oldest job's work that no other process does."""
+        try:
+            for document_id in self._jobs.unfinished(*stages):
+                if claim.take(f"{what} {document_id}"):
+                    job = self._jobs.get(document_id)
+                    if job and self._jobs.goes_on(job) and job.stage in stages:  # not done in between by another
+                        self._work(job, work, what)
+                        return True
             return False
+        finally:
+            claim.release()
+
+    def _work(self, job: Job, work: Callable[[Job], None], what: str) -> None:
+        """Do a job's work; an error ends the job with a message that explains what to do."""
         try:
             work(job)
         except JobStoppedError:
@@ -250,7 +279,6 @@ class Stages:
         except Exception:
             self._fail(job, f"{what} stopped unexpectedly. Retry; if it happens again, report the file.")
             raise
-        return True
 
     def _fail(self, job: Job, message: str) -> None:
         """The reader knows a file by where it is stored; people know the document by its name."""
@@ -262,7 +290,8 @@ class Stages:
 
     def _go_on(self, job: Job) -> None:
         """Raises JobStoppedError when there is no reason to."""
-        if self._closing.is_set() or not self._jobs.goes_on(job):
+        claim = self._recognising if job.stage is JobStage.OCR else self._reading
+        if self._closing.is_set() or not claim.held() or not self._jobs.goes_on(job):
             raise JobStoppedError
 
     def _move_on(self, document_id: str, stages: Sequence[JobStage]) -> None:

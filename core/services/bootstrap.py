@@ -278,12 +278,12 @@ class Pincite:
 
     def _open_ingest(self, settings: Settings, reader: ProcessReader) -> Ingest:
         shelf = Shelf(self.database, self.library, self._keywords, settings, self._when_removed, self._after_removal)
-        jobs, lock = Jobs(self.database, shelf, self.indexes), self._lock("ingest")
-        stores = Stores(self.library, shelf, jobs, self.indexes, lock)
+        jobs, lock = Jobs(self.database, shelf, self.indexes), self._lock("ingest", shared=True)
+        stores = Stores(self.library, shelf, jobs, self.indexes, lock, self.database.claim)
         return Ingest(stores, reader, described, settings, at_work=self._at_work)
 
-    def _lock(self, name: str) -> WorkLock:
-        return Elsewhere() if self.settings.current.role == "app" else self.database.lock(name)
+    def _lock(self, name: str, *, shared: bool = False) -> WorkLock:
+        return Elsewhere() if self.settings.current.role == "app" else self.database.lock(name, shared=shared)
 
     def _settle(self) -> None:
         self._forget_runs()
@@ -397,7 +397,8 @@ class UserPincite(Pincite):
         shelf = Shelf(
             self.database, self.library, self._keywords, settings, self._when_removed, self._everybodys._after_removal
         )
-        stores = Stores(self.library, shelf, Jobs(self.database, shelf, self.indexes), self.indexes, Elsewhere())
+        jobs = Jobs(self.database, shelf, self.indexes)
+        stores = Stores(self.library, shelf, jobs, self.indexes, Elsewhere(), self.database.claim)
         return UserIngest(working, stores, reader, described, settings)
 
     def _scrub_what_is_left(self) -> None:

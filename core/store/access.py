@@ -39,7 +39,7 @@ from pincite.core.domain.ports import KeywordIndex, Vectors
 from pincite.core.domain.turns import TurnStatus
 from pincite.core.store.copies import Copies
 from pincite.core.store.database import Database, Insertion
-from pincite.core.store.locks import WorkLock
+from pincite.core.store.locks import Claim, WorkLock
 from pincite.core.store.schema import (
     collection_documents,
     collection_members,
@@ -385,8 +385,11 @@ class UserDatabase(Database):
     def name(self) -> str:
         return self._everything.name
 
-    def lock(self, name: str) -> WorkLock:
-        return self._everything.lock(name)
+    def lock(self, name: str, *, shared: bool = False) -> WorkLock:
+        return self._everything.lock(name, shared=shared)
+
+    def claim(self) -> Claim:
+        return self._everything.claim()
 
     def this_worker(self) -> str:
         return self._everything.this_worker()

@@ -12,7 +12,7 @@ from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
 from pincite.core.domain.accounts import LOCAL
 from pincite.core.domain.ports import KeywordIndex, Vectors
 from pincite.core.store.copies import Copies
-from pincite.core.store.locks import WorkLock
+from pincite.core.store.locks import Claim, WorkLock
 from pincite.core.store.schema import REVIEW_LOG, VECTORS, counters, metadata
 
 if TYPE_CHECKING:
@@ -70,8 +70,16 @@ class Database(ABC):
         return True
 
     @abstractmethod
-    def lock(self, name: str) -> WorkLock:
-        """Return a lock that one process can hold, of all that work on this library."""
+    def lock(self, name: str, *, shared: bool = False) -> WorkLock:
+        """Return a lock that one process can hold, of all that work on this library.
+
+        ``shared``: that any number of processes can hold, but not together with one that holds it alone. With SQLite
+        one process does the work, so there it is held alone, too.
+        """
+
+    @abstractmethod
+    def claim(self) -> Claim:
+        """Return what a thread of a process with the shared lock claims its next piece of work by."""
 
     @abstractmethod
     def this_worker(self) -> str:

@@ -6,7 +6,7 @@ none, and keeps what searches them approximately in step.
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -193,9 +193,10 @@ class Indexes:
         """Passages of a document that the active index lacks."""
         return self._lacking(self._index("active"), document_id)
 
-    def pending(self, *, limit: int) -> PendingPassages | None:
+    def pending(self, *, limit: int, others: Collection[str] = ()) -> PendingPassages | None:
         """The next passages to embed: of the active index and no job that was stopped, then of the index being built.
 
+        Passages of the documents ``others`` are left out.
         Raises ModelUnavailableError where there is no index yet and its embedder cannot be reached.
         """
         paused = time.monotonic() < self._paused_until
@@ -209,6 +210,8 @@ class Indexes:
             if index is None or self._is_whole(index) or (role == "building" and self._trouble):
                 continue
             lacking = PASSAGE.where(_lacks(index.stamp.model), condition).order_by(passages.c.number)
+            if others:
+                lacking = lacking.where(passages.c.document_id.not_in(others))
             rows = self._database.rows(lacking.limit(limit))
             if rows:
                 texts = {row["embedding_key"]: embedded_text(stored_passage(row)) for row in rows}

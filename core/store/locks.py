@@ -15,6 +15,30 @@ class WorkLock(Protocol):
     def release(self) -> None: ...
 
 
+class Claim(Protocol):
+    """Which piece of work a thread does, of those that any process may do; held for one at a time."""
+
+    def take(self, what: str) -> bool:
+        """Return whether this piece is now this thread's: false where another has it."""
+
+    def held(self) -> bool:
+        """Return whether what was taken is still this thread's: it is not once the connection was lost."""
+
+    def release(self) -> None: ...
+
+
+class OnlyProcess:
+    """Claims where one process does all of the work, a thread for each kind of it."""
+
+    def take(self, what: str) -> bool:
+        return True
+
+    def held(self) -> bool:
+        return True
+
+    def release(self) -> None: ...
+
+
 class Elsewhere:
     """The lock of a process that leaves the work to others."""
 

@@ -57,8 +57,8 @@ SCRUBBED = ("turns", "turn_lines", "trace_steps", "reviews", "pages", "passages"
 CONNECT_SECONDS = 10
 KEEPALIVE_SECONDS = 15
 PRESENCE_SECONDS = 5.0
-WRITERS, WORK, WORKERS = 1, 2, 3
-"""First halves of the keys of advisory locks: whoever writes several rows, work that one process does, processes."""
+WRITERS, WORK, WORKERS, PIECES = 1, 2, 3, 4
+"""First halves of the keys of advisory locks: whoever writes several rows, kinds of work, processes, pieces of work."""
 MAKE_WORDS = (
     """CREATE TABLE passage_words (number BIGINT PRIMARY KEY REFERENCES passages(number) ON DELETE CASCADE,
        terms TSVECTOR NOT NULL, length INTEGER NOT NULL)""",
@@ -187,8 +187,11 @@ class PostgresqlDatabase(Database):
     def is_alive(self, worker: str) -> bool:
         return worker == self._presence.name or self.count(_presence_of(worker)) > 0
 
-    def lock(self, name: str) -> "AdvisoryLock":
-        return AdvisoryLock(self._sessions, name)
+    def lock(self, name: str, *, shared: bool = False) -> "AdvisoryLock":
+        return AdvisoryLock(self._sessions, name, shared=shared)
+
+    def claim(self) -> "AdvisoryClaim":
+        return AdvisoryClaim(self._sessions)
 
     def keyword_index(self) -> TsvectorIndex:
         return TsvectorIndex(self)
@@ -292,9 +295,9 @@ def _url(address: str) -> URL:
 class AdvisoryLock:
     """A lock that a session of the server holds: it is free once the process, or its connection, is gone."""
 
-    def __init__(self, sessions: Engine, name: str) -> None:
+    def __init__(self, sessions: Engine, name: str, *, shared: bool = False) -> None:
         self._sessions = sessions
-        self._key = _key(name)
+        self._try = (func.pg_try_advisory_lock_shared if shared else func.pg_try_advisory_lock)(WORK, _key(name))
         self._session: Connection | None = None
         self._held = False
         self._taking = threading.Lock()
@@ -305,7 +308,7 @@ class AdvisoryLock:
                 self._held = False
                 self._session = self._sessions.connect()
             if not self._held:
-                self._held = self._session.execute(select(func.pg_try_advisory_lock(WORK, self._key))).scalar_one()
+                self._held = self._session.execute(select(self._try)).scalar_one()
             return self._held
 
     def release(self) -> None:
@@ -313,6 +316,28 @@ class AdvisoryLock:
             if self._session is not None:
                 _end(self._session)
             self._session, self._held = None, False
+
+
+class AdvisoryClaim:
+    """Locks of a session of its own; once that is lost, as when the server is restarted, nothing is claimed."""
+
+    def __init__(self, sessions: Engine) -> None:
+        self._sessions = sessions
+        self._session: Connection | None = None
+
+    def take(self, what: str) -> bool:
+        if not self.held():
+            self._session = self._sessions.connect()
+        assert self._session is not None
+        return bool(self._session.execute(select(func.pg_try_advisory_lock(PIECES, _key(what)))).scalar_one())
+
+    def held(self) -> bool:
+        return self._session is not None and _answers(self._session)
+
+    def release(self) -> None:
+        if self._session is not None:
+            _end(self._session)
+        self._session = None
 
 
 class _Presence:

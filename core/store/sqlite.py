@@ -28,7 +28,7 @@ from pincite.core.store.chroma import Chroma
 from pincite.core.store.copies import DailyCopy, copy_database, empty
 from pincite.core.store.database import Database, make_tables, migrate
 from pincite.core.store.fts5 import Fts5Index
-from pincite.core.store.locks import FileLock
+from pincite.core.store.locks import FileLock, OnlyProcess
 from pincite.core.store.review_log import row_hash
 from pincite.core.store.schema import REVISION, metadata
 
@@ -195,8 +195,11 @@ class SqliteDatabase(Database):
     def name(self) -> str:
         return str(self.path)
 
-    def lock(self, name: str) -> FileLock:
+    def lock(self, name: str, *, shared: bool = False) -> FileLock:
         return FileLock(self.path.parent / f"{name}.lock")
+
+    def claim(self) -> OnlyProcess:
+        return OnlyProcess()
 
     def this_worker(self) -> str:
         return workers.this_worker()

@@ -82,7 +82,8 @@ def open_workshop(
     keywords = database.keyword_index()
     indexes = Indexes(database, settings, embedders)
     shelf = Shelf(database, library, keywords, settings)
-    stores = Stores(library, shelf, Jobs(database, shelf, indexes), indexes, database.lock("ingest"))
+    jobs, lock = Jobs(database, shelf, indexes), database.lock("ingest", shared=True)
+    stores = Stores(library, shelf, jobs, indexes, lock, database.claim)
     ingest = Ingest(stores, reader or PdfiumReader(), describe, settings)
     try:
         yield Workshop(settings, database, library, keywords, indexes, stores, ingest)

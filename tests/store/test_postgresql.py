@@ -34,7 +34,7 @@ def opened(postgresql: str) -> Iterator[PostgresqlDatabase]:
         yield database
 
 
-def _end_connections(address: str) -> None:
+def end_connections(address: str) -> None:
     """As the server does when it is stopped."""
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute(
@@ -49,7 +49,7 @@ def test_a_server_that_was_restarted_is_used_again(opened: PostgresqlDatabase, p
     assert lock.take()
     with closing(PostgresqlDatabase(postgresql)) as other:
         for _ in range(3):
-            _end_connections(postgresql)
+            end_connections(postgresql)
             assert Sessions(opened).create("A") and Sessions(other).list()
             assert lock.take() and not other.lock("ingest").take()
             wait_until(lambda: other.is_alive(worker), SECONDS)
