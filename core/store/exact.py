@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import and_, select
+from sqlalchemy import ColumnElement, and_, exists, func, select
 
 from pincite.core.domain.errors import IndexMismatchError, PinciteError
 from pincite.core.domain.ports import Vectors
 from pincite.core.store.database import Database
 from pincite.core.store.schema import documents, embeddings, passages
-from pincite.core.store.vectors import IndexStamp, read_vector
+from pincite.core.store.vectors import IndexStamp, generation, read_vector
 
 FEW_DOCUMENTS = 32
 MATRIX_BYTES = 128 * 2**20
@@ -30,8 +30,6 @@ class _Matrix:
     generation: int
     passage_ids: tuple[str, ...]
     vectors: Vectors
-    lacking: int
-    """Passages of the document that have no vector."""
 
 
 class NoMeaning:
@@ -63,6 +61,9 @@ class MeaningIndex:
         self._database = database
         self._closest = find
         self._matrices: OrderedDict[str, _Matrix] = OrderedDict()
+        self._lacking: dict[str, int] = {}
+        self._counted_at = -1
+        """The generation at which the passages without a vector were counted, by document where there are any."""
         self._lock = threading.Lock()
 
     def search(self, vector: Vectors, *, document_ids: Sequence[str], limit: int) -> Ranking:
@@ -79,12 +80,31 @@ class MeaningIndex:
         return self._exact(vector, document_ids, limit) if found is None else found
 
     def count(self) -> int:
-        """Passages with a vector."""
-        return sum(len(matrix.passage_ids) for matrix in self._load([]))
+        """Passages to which a vector is stored."""
+        return self._database.count(select(func.count()).select_from(passages).where(self._has_vector()))
 
     def lacking(self, document_ids: Sequence[str]) -> int:
-        """Passages without a vector."""
-        return sum(matrix.lacking for matrix in self._load(document_ids))
+        """Passages to which no vector is stored; documents that have changed since are counted again."""
+        with self._lock:
+            current = generation(self._database)
+            if current != self._counted_at:
+                changed = documents.c.vectors_generation > self._counted_at
+                ids = self._database.run(select(documents.c.id).where(changed)).scalars().all()
+                counted = (
+                    select(passages.c.document_id, func.count().label("lacking"))
+                    .join(documents)
+                    .where(changed, ~self._has_vector())
+                    .group_by(passages.c.document_id)
+                )
+                found = {row["document_id"]: row["lacking"] for row in self._database.rows(counted)}
+                others = {key: number for key, number in self._lacking.items() if key not in set(ids)}
+                self._lacking, self._counted_at = others | found, current
+            wanted = document_ids or self._database.run(select(documents.c.id)).scalars().all()
+            return sum(self._lacking.get(document_id, 0) for document_id in wanted)
+
+    def _has_vector(self) -> ColumnElement[bool]:
+        of_passage = embeddings.c.key == passages.c.embedding_key, embeddings.c.model == self.stamp.model
+        return exists().where(*of_passage)
 
     def _approximate(self, vector: Vectors, document_ids: frozenset[str], limit: int) -> Ranking | None:
         """Take from the nearest of all what lies in the scope; None when that is too little of them."""
@@ -146,4 +166,4 @@ class MeaningIndex:
         read = ((row["id"], read_vector(row["vector"], self.stamp)) for row in rows)
         found = [(passage_id, vector) for passage_id, vector in read if vector is not None]
         vectors = np.array([vector for _, vector in found], dtype=np.float32).reshape(-1, self.stamp.dimensions)
-        return _Matrix(generation, tuple(passage_id for passage_id, _ in found), vectors, len(rows) - len(found))
+        return _Matrix(generation, tuple(passage_id for passage_id, _ in found), vectors)

@@ -26,6 +26,7 @@ from pincite.core.store.vectors import IndexStamp, StoredVectors, generation, no
 
 Role = Literal["active", "building", "previous"]
 TEXTS_AT_ONCE = 64
+MAX_KEYS = 500
 _READY = documents.c.status.in_((DocumentStatus.READY, DocumentStatus.RECOGNISING))
 PAUSE_SECONDS = 60.0
 """How long after an embedder failed only new documents are tried with it."""
@@ -334,8 +335,11 @@ def check_vectors(database: Database) -> list[str]:
     """What is wrong with the vectors as they are stored, a sentence each. Needs no embedder, and changes nothing."""
     found = []
     for active in _rows(database, vector_indexes.c.role == "active"):
-        ready = database.run(select(documents.c.id).where(_READY)).scalars().all()
-        if lacking := MeaningIndex(database, active.stamp).lacking(ready) if ready else 0:
+        unsound = StoredVectors(database).unsound(active.stamp)
+        some_at_a_time = (unsound[at : at + MAX_KEYS] for at in range(0, len(unsound), MAX_KEYS))
+        conditions = [_lacks(active.stamp.model), *map(passages.c.embedding_key.in_, some_at_a_time)]
+        query = select(func.count()).select_from(passages).join(documents).where(_READY)
+        if lacking := sum(database.count(query.where(condition)) for condition in conditions):
             found.append(f"Passages without a vector, found by words only: {lacking:,}.")
     return found
 

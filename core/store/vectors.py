@@ -79,14 +79,18 @@ class StoredVectors:
 
     def drop_unsound(self, stamp: IndexStamp) -> None:
         """Forget what is no vector of this embedder."""
-        of_it = embeddings.c.model == stamp.model
-        rows = self._database.run(select(embeddings.c.key, embeddings.c.vector).where(of_it)).mappings()
-        unsound = [row["key"] for row in rows if read_vector(row["vector"], stamp) is None]
-        if unsound:
+        if unsound := self.unsound(stamp):
             with self._database.transaction():
                 for key in unsound:
-                    self._database.run(delete(embeddings).where(embeddings.c.key == key, of_it))
+                    own = embeddings.c.key == key, embeddings.c.model == stamp.model
+                    self._database.run(delete(embeddings).where(*own))
                 note_change(self._database, _with(unsound))
+
+    def unsound(self, stamp: IndexStamp) -> list[bytes]:
+        """Return the embedding keys of what is no vector of this embedder. Reads them all."""
+        of_it = select(embeddings.c.key, embeddings.c.vector).where(embeddings.c.model == stamp.model)
+        rows = self._database.run(of_it).mappings()
+        return [bytes(row["key"]) for row in rows if read_vector(row["vector"], stamp) is None]
 
 
 def note_change(database: Database, of: ColumnElement[bool] | None = None) -> None:

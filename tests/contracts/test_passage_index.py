@@ -160,7 +160,7 @@ def test_vector_that_the_index_was_not_built_for_is_refused(shelf: Shelf) -> Non
             shelf.index.search(wrong, document_ids=[], limit=1)
 
 
-def test_passages_without_a_sound_vector_are_counted_and_not_ranked(shelf: Shelf) -> None:
+def test_passages_without_a_vector_are_counted_and_unsound_ones_are_not_ranked(shelf: Shelf) -> None:
     shelf.add(ONE, unit_vectors(6, 1))
     of_passages = select(passages.c.embedding_key).order_by(passages.c.number)
     keys = [bytes(key) for key in shelf.database.run(of_passages).scalars()]
@@ -169,5 +169,11 @@ def test_passages_without_a_sound_vector_are_counted_and_not_ranked(shelf: Shelf
         shelf.database.run(update(embeddings).where(embeddings.c.key == key).values(vector=stored))
     note_change(shelf.database)
     shelf.settle()
-    assert shelf.index.lacking([ONE]) == shelf.index.lacking(()) == 5 and shelf.index.count() == 1
+    assert shelf.index.lacking([ONE]) == shelf.index.lacking(()) == 0 and shelf.index.count() == 6
     assert [name for name, _ in shelf.index.search(unit_vectors(1)[0], document_ids=[], limit=9)] == [f"{ONE}:5:0"]
+    for key in keys[:2]:
+        shelf.database.run(delete(embeddings).where(embeddings.c.key == key))
+    note_change(shelf.database)
+    assert shelf.index.lacking([ONE]) == shelf.index.lacking(()) == 2 and shelf.index.count() == 4
+    shelf.add(TWO, unit_vectors(3, 2))
+    assert shelf.index.lacking([ONE]) == shelf.index.lacking(()) == 2 and shelf.index.lacking([TWO]) == 0

@@ -25,12 +25,11 @@ def workers(tmp_path: Path, postgresql: str, gate: Gate) -> Iterator[tuple[Works
     """Two that share a library; the first is held at the second page of what it reads."""
     with ExitStack() as opened:
         opened.callback(gate.opened.set)
-        shared = {"database_url": postgresql, "shared_files": str(tmp_path / "files")}
-        first = open_workshop(Settings(data_dir=tmp_path / "one", **shared), PdfiumReader(gate))
-        yield (
-            opened.enter_context(first),
-            opened.enter_context(open_workshop(Settings(data_dir=tmp_path / "two", **shared))),
+        one, two = (
+            Settings(data_dir=tmp_path / name, database_url=postgresql, shared_files=str(tmp_path / "files"))
+            for name in ("one", "two")
         )
+        yield (opened.enter_context(open_workshop(one, PdfiumReader(gate))), opened.enter_context(open_workshop(two)))
 
 
 @pytest.mark.behaviour("Several processes", "Several workers read documents at the same time, each one of its own.")
