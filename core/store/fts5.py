@@ -101,9 +101,9 @@ class Fts5Index(TermIndex):
     def _count(self) -> int:
         return self._database.number("SELECT count(*) FROM passage_words_docsize")
 
-    def _occurrences(self, term: str) -> int:
+    def _occurrences(self, terms: Sequence[str]) -> dict[str, int]:
         counted = "SELECT count(*) FROM (SELECT 1 FROM passage_words WHERE passage_words MATCH ? LIMIT ?)"
-        return self._database.number(counted, (_quoted(term), MAX_SCORED + 1))
+        return {term: self._database.number(counted, (_quoted(term), MAX_SCORED + 1)) for term in terms}
 
 
 def _within(document_ids: Sequence[str]) -> tuple[str, Sequence[str]]:

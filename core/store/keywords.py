@@ -67,8 +67,8 @@ class TermIndex(ABC):
         """Return the number of passages."""
 
     @abstractmethod
-    def _occurrences(self, term: str) -> int:
-        """In how many passages it is, up to the number that no query can afford."""
+    def _occurrences(self, terms: Sequence[str]) -> dict[str, int]:
+        """In how many passages each is, up to the number that no query can afford."""
 
     def add(self, passages: Sequence[Passage]) -> None:
         self.prepare(passages)()
@@ -80,7 +80,7 @@ class TermIndex(ABC):
         if len(terms) <= MIN_TERMS:
             return terms
         passages = self._count()
-        counted = sorted((self._occurrences(term), term) for term in terms)
+        counted = sorted((number, term) for term, number in self._occurrences(terms).items())
         chosen: list[str] = []
         scored = 0
         for occurrences, term in counted:

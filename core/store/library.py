@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from sqlalchemy import ColumnElement, RowMapping, Select, delete, exists, func, insert, select, update
+from sqlalchemy import ColumnElement, RowMapping, Select, delete, exists, func, insert, select, tuple_, update
 
 from pincite.core.domain.answers import Citation
 from pincite.core.domain.codec import decoding, readable
@@ -274,19 +274,8 @@ class Library:
 
     def passages_of_pages(self, keys: Sequence[tuple[str, int]]) -> Passages:
         """Return all passages of (document id, page index) pairs, in reading order."""
-        wanted: dict[str, set[int]] = {}
-        for document_id, page_index in keys:
-            wanted.setdefault(document_id, set()).add(page_index)
-        in_order = passages.c.page_index, passages.c.start
-        return [
-            one
-            for document_id, indexes in sorted(wanted.items())
-            for one in self._passages(
-                PASSAGE.where(passages.c.document_id == document_id, passages.c.page_index.in_(indexes)).order_by(
-                    *in_order
-                )
-            )
-        ]
+        page = passages.c.document_id, passages.c.page_index
+        return self._passages(PASSAGE.where(tuple_(*page).in_(keys)).order_by(*page, passages.c.start))
 
     def opening_passages(self, document_id: str, limit: int) -> Passages:
         own = PASSAGE.where(passages.c.document_id == document_id)

@@ -31,8 +31,8 @@ class Pgvector:
 
     trouble = ""
 
-    def __init__(self, database: Database, searching: Callable[[int], AbstractContextManager[None]] | None) -> None:
-        """Search by ``searching``, which sets the effort of what is run inside; None where there is no pgvector."""
+    def __init__(self, database: Database, searching: Callable[[str], AbstractContextManager[None]] | None) -> None:
+        """Search by ``searching``, which runs what is inside under a setting; None where there is no pgvector."""
         self._database = database
         self._searching = searching
         self._vectors = StoredVectors(database)
@@ -53,7 +53,7 @@ class Pgvector:
             f"""SELECT key FROM points WHERE model = '{_literal(stamp.model)}'
                 ORDER BY {point} <#> CAST(:vector AS halfvec({stamp.dimensions})) LIMIT :most"""
         )
-        with self._searching(min(max(100, RANKED * limit), 1000)):
+        with self._searching(f"hnsw.ef_search = {min(max(100, RANKED * limit), 1000)}"):  # how many stay in view
             found = self._database.run(query.bindparams(vector=as_point(vector), most=RANKED * limit)).scalars().all()
         exact = self._vectors.get([bytes(key) for key in found], stamp)
         ranked = sorted(((key, float(own @ vector)) for key, own in exact.items()), key=lambda one: -one[1])

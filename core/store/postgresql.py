@@ -53,6 +53,8 @@ from pincite.core.store.workers import this_worker
 log = logging.getLogger(__name__)
 
 BUSY_SECONDS = 30
+SHORT_QUERIES = "-c jit=off -c max_parallel_workers_per_gather=0 -c random_page_cost=1.1"
+"""Plans for many queries of some milliseconds each, on disks that read anywhere equally fast."""
 SCRUBBED = ("turns", "turn_lines", "trace_steps", "reviews", "pages", "passages", "passage_words", "embeddings")
 CONNECT_SECONDS = 10
 KEEPALIVE_SECONDS = 15
@@ -103,7 +105,7 @@ class PostgresqlDatabase(Database):
                 "keepalives_idle": KEEPALIVE_SECONDS,
                 "keepalives_interval": KEEPALIVE_SECONDS,
                 "prepare_threshold": None,  # a plan for any terms and documents would be a bad one for most
-                "options": f"-c lock_timeout={BUSY_SECONDS}s -c client_encoding=UTF8",
+                "options": f"-c lock_timeout={BUSY_SECONDS}s -c client_encoding=UTF8 {SHORT_QUERIES}",
             },
             **options,
         )
@@ -144,15 +146,15 @@ class PostgresqlDatabase(Database):
                 self._local.connection = None
 
     @contextmanager
-    def searching(self, ef_search: int) -> Iterator[None]:
-        """Search graphs with this effort: the number of neighbours that HNSW keeps in view."""
-        effort = text(f"SET LOCAL hnsw.ef_search = {ef_search:d}")
+    def searching(self, setting: str) -> Iterator[None]:
+        """Run what is inside under this setting of the server, ``name = value``."""
+        local = text(f"SET LOCAL {setting}")
         if self._own is not None:
-            self._own.execute(effort)
+            self._own.execute(local)
             yield
             return
         with _no_connection_is_busy(), self._engine.begin() as connection:
-            connection.execute(effort)
+            connection.execute(local)
             self._local.connection = connection
             try:
                 yield
@@ -194,7 +196,7 @@ class PostgresqlDatabase(Database):
         return AdvisoryClaim(self._sessions)
 
     def keyword_index(self) -> TsvectorIndex:
-        return TsvectorIndex(self)
+        return TsvectorIndex(self, self.searching)
 
     def nearest(self) -> Pgvector:
         return Pgvector(self, self.searching if self.has_pgvector else None)

@@ -5,6 +5,8 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from itertools import combinations
 from typing import Any
 
 from sqlalchemy import TextClause, bindparam, text
@@ -19,25 +21,43 @@ K1, B = 1.2, 0.75
 MIN_IDF = 1e-6
 RERANKED = 4
 """How many times the wanted passages are ranked exactly; PostgreSQL's own rank chooses them."""
+MAX_RANKED = 2 * MAX_SCORED
+"""How many passages PostgreSQL ranks: any, where so many have the rarest terms of a query."""
+MANY = MAX_SCORED + 1
+"""The most that occurrences are counted to."""
 MAX_POSITION, MAX_LENGTH = 16_383, 200
 """Limits of PostgreSQL on a position; and characters of a term that count."""
 MIN_STEMMED, MAX_STEMMED = 3, 64
 """Characters of what FTS5's Porter tokenizer stems."""
 COUNTED_SECONDS, OFTEN_COUNTED = 60.0, 20_000
-"""How long the size of a library with more passages than this is taken to be what it was."""
+"""How long a library with more passages than this is taken to have as many, and a term to be in as many of them."""
 _WEIGHTS = f"'{{{CONTEXT_WEIGHT}, {CONTEXT_WEIGHT}, {CONTEXT_WEIGHT}, 1}}'::real[]"
 _OF_LABEL = {"A": 1.0, "D": CONTEXT_WEIGHT}
 """The text of a passage is labelled A, its context D."""
+_SIZE = "SELECT count(*) AS passages, avg(length) AS length FROM passage_words"
+_LARGE_SIZE = """SELECT (SELECT sum(passage_count) FROM documents) AS passages, avg(length) AS length
+                 FROM passage_words TABLESAMPLE SYSTEM (1) REPEATABLE (0)"""
+"""Counting a million passages takes a second."""
+_FREQUENT = """SELECT unnest(CAST(CAST(most_common_elems AS text) AS text[])) AS lexeme,
+               unnest(most_common_elem_freqs) AS share
+               FROM pg_stats WHERE schemaname = current_schema AND tablename = 'passage_words' AND attname = 'terms'"""
+"""The terms that are in most passages, as the server's statistics have them."""
+BY_INDEX = "enable_seqscan = off"
+"""What the server expects of rare terms is too far off to choose between the index and all rows."""
 _PORTER, _STEMMING = Stemmer("porter"), threading.Lock()
 
 
 class TsvectorIndex(TermIndex):
     """The table ``passage_words``."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, searching: Callable[[str], AbstractContextManager[None]]) -> None:
+        """``searching`` runs what is inside under a setting of the server."""
         self._database = database
+        self._searching = searching
         self._size = (0.0, 0, 1.0)
         """When the passages were counted, how many there were, and how many terms they have on average."""
+        self._frequent: dict[str, int] = {}
+        """In how many passages the most frequent terms of a large library are."""
 
     def prepare(self, passages: Sequence[Passage]) -> Callable[[], None]:
         rows = [{"id": passage.id, **_row(passage)} for passage in passages]
@@ -70,13 +90,18 @@ class TsvectorIndex(TermIndex):
         return set(rows.scalars())
 
     def search(self, query: str, *, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
+        with self._searching(BY_INDEX):
+            return self._search(query, document_ids, limit)
+
+    def _search(self, query: str, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
         terms = dict.fromkeys(_Term(term) for term in self._chosen(query))
         if not terms:
             return []
-        passages = self._count()
-        idf = {term: _idf(passages, self._occurrences(term.text)) for term in terms}
+        passages, occurrences = self._count(), self._occurrences([term.text for term in terms])
+        idf = {term: _idf(passages, occurrences[term.text]) for term in terms}
         found: dict[tuple[int, str, int], dict[_Term, float]] = {}
-        for row in self._database.run(self._statement(idf, document_ids, limit)):
+        selecting = " | ".join(term.query for term in terms) if document_ids else _selecting(occurrences)
+        for row in self._database.run(self._statement(idf, selecting, document_ids, limit)):
             number, passage_id, length, lexeme, labels = tuple(row)
             counted = found.setdefault((number, passage_id, length), dict.fromkeys(terms, 0.0))
             for term in terms:
@@ -90,9 +115,12 @@ class TsvectorIndex(TermIndex):
         scored.sort(key=lambda one: (-one[0], one[1]))
         return [(passage_id, score) for score, _, passage_id in scored[:limit]]
 
-    def _statement(self, idf: Mapping["_Term", float], document_ids: Sequence[str], limit: int) -> TextClause:
+    def _statement(
+        self, idf: Mapping["_Term", float], selecting: str, document_ids: Sequence[str], limit: int
+    ) -> TextClause:
         values: dict[str, Any] = {
-            "query": " | ".join(term.query for term in idf),
+            "query": selecting,
+            "ranked": MAX_RANKED,
             "average": self._size[2],
             "most": RERANKED * limit,
             "lexemes": [term.stem for term in idf],
@@ -104,8 +132,11 @@ class TsvectorIndex(TermIndex):
             ranks.append(f"CAST(:idf{at} AS real) * ts_rank({_WEIGHTS}, terms, CAST(:term{at} AS tsquery))")
         scope = "AND number IN (SELECT number FROM passages WHERE document_id IN :documents)" if document_ids else ""
         statement = text(
-            f"""WITH found AS (
+            f"""WITH candidates AS (
                   SELECT number, terms, length FROM passage_words WHERE terms @@ CAST(:query AS tsquery) {scope}
+                  LIMIT :ranked),
+                found AS (
+                  SELECT number, terms, length FROM candidates
                   ORDER BY ({" + ".join(ranks)}) / ({1 - B} + {B} * length / CAST(:average AS real)) DESC, number
                   LIMIT :most)
                 SELECT found.number, passages.id, found.length, lexeme, weights
@@ -121,31 +152,60 @@ class TsvectorIndex(TermIndex):
         return not self._database.count(lacking)
 
     def absent(self, words: Sequence[str], *, document_ids: Sequence[str]) -> list[str]:
+        """Looked for in one statement."""
         scope = "AND number IN (SELECT number FROM passages WHERE document_id IN :documents)" if document_ids else ""
-        query = text(f"SELECT 1 FROM passage_words WHERE terms @@ CAST(:begins AS tsquery) {scope} LIMIT 1")
+        begin = beginnings(words)
+        there = ", ".join(
+            f"EXISTS (SELECT FROM passage_words WHERE terms @@ CAST(:begins{at} AS tsquery) {scope})"
+            for at in range(len(begin))
+        )
+        values = {f"begins{at}": f"{_quoted(_stem(beginning))}:*" for at, beginning in enumerate(begin.values())}
+        query = text(f"SELECT {there}").bindparams(**values)
         if document_ids:
             query = query.bindparams(bindparam("documents", list(document_ids), expanding=True))
-        return [
-            word
-            for word, beginning in beginnings(words).items()
-            if self._database.row(query.bindparams(begins=f"{_quoted(_stem(beginning))}:*")) is None
-        ]
+        [found] = self._database.run(query)
+        return [word for word, is_there in zip(begin, found, strict=True) if not is_there]
 
     def _count(self) -> int:
         counted_at, passages, _ = self._size
         if passages < OFTEN_COUNTED or time.monotonic() - counted_at > COUNTED_SECONDS:
-            row = self._database.row(text("SELECT count(*) AS passages, sum(length) AS terms FROM passage_words"))
+            least = text("SELECT count(*) FROM (SELECT 1 FROM passage_words LIMIT :most) AS counted")
+            is_small = self._database.count(least.bindparams(most=OFTEN_COUNTED)) < OFTEN_COUNTED
+            row = self._database.row(text(_SIZE if is_small else _LARGE_SIZE))
             assert row is not None
-            average = int(row["terms"] or 0) / (row["passages"] or 1)
-            self._size = (time.monotonic(), row["passages"], average or 1.0)
+            self._size = (time.monotonic(), int(row["passages"] or 0), float(row["length"] or 1))
+            frequent = [] if is_small else self._database.rows(text(_FREQUENT))
+            self._frequent = {one["lexeme"]: min(round(one["share"] * self._size[1]), MANY) for one in frequent}
         return self._size[1]
 
-    def _occurrences(self, term: str) -> int:
-        counted = text(
-            """SELECT count(*) FROM (SELECT 1 FROM passage_words WHERE terms @@ CAST(:term AS tsquery) LIMIT :most)
-               AS found"""
-        )
-        return self._database.count(counted.bindparams(term=_Term(term).query, most=MAX_SCORED + 1))
+    def _occurrences(self, terms: Sequence[str]) -> dict[str, int]:
+        """Counted in one statement, but for those that the server's statistics have."""
+        made = {term: _Term(term) for term in terms}
+        known = {term: self._frequent[one.stem] for term, one in made.items() if one.stem in self._frequent}
+        if new := [term for term in made if term not in known]:
+            counts = ", ".join(
+                f"""(SELECT count(*) FROM (SELECT 1 FROM passage_words WHERE terms @@ CAST(:term{at} AS tsquery)
+                    LIMIT :most) AS found) AS term{at}"""
+                for at in range(len(new))
+            )
+            values = {f"term{at}": made[term].query for at, term in enumerate(new)}
+            row = self._database.row(text(f"SELECT {counts}").bindparams(most=MANY, **values))
+            assert row is not None
+            known |= {term: row[f"term{at}"] for at, term in enumerate(new)}
+        return known
+
+
+def _selecting(occurrences: Mapping[str, int]) -> str:
+    """Return the query that selects what is ranked, as PostgreSQL writes it.
+
+    A passage has one of the rarer terms, which are in no more passages than a query can afford, or two of the others.
+    """
+    rarer, others, sum_of = list[str](), list[str](), 0
+    for number, term in sorted((number, term) for term, number in occurrences.items()):
+        sum_of += number
+        (rarer if sum_of <= MAX_SCORED else others).append(_Term(term).query)
+    pairs = [f"({one} & {other})" for one, other in combinations(others, 2)]
+    return " | ".join([*rarer, *pairs] or others)
 
 
 class _Term:
