@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sqlalchemy import update
 
+from benchmarks.copies import give_memory, multiply
 from benchmarks.corpus import Corpus, open_corpus
 from benchmarks.measures import Question, quantile, read_questions, select
 from benchmarks.retrieval import search_all
-from pincite.core.domain.documents import Document, Page, Passage, embedded_text, embedding_key
+from pincite.core.domain.documents import Document, DocumentStatus, Page, Passage, embedded_text, embedding_key
 from pincite.core.domain.ports import PdfInfo, Vectors
 from pincite.core.domain.settings import Settings
 from pincite.core.models.rerank import BuiltInReranker
@@ -25,12 +27,15 @@ from pincite.core.services.registry import make_embedder
 from pincite.core.store.indexes import Indexes
 from pincite.core.store.library import Library
 from pincite.core.store.open import open_database
+from pincite.core.store.schema import documents
 from pincite.core.store.shelf import Shelf
 from pincite.core.store.vectors import StoredVectors
 from tests.support.databases import ENGINES, address_of, new_database, server_in
 
 TURN = 0.02
 """Standard deviation of what is added to each number of a copy's unit vector."""
+MULTIPLIED_FROM = 100_000
+"""In PostgreSQL a larger library is made of copies of this one's rows, all but their pages."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,16 +61,22 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 def _measure(corpus: Corpus, questions: Sequence[Question], size: int, server: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="pincite-growth-") as scratch:
         address = address_of(server, new_database(server)) if server else ""
+        if address:
+            give_memory(address)
         settings = Settings(data_dir=Path(scratch), database_url=address)
         database = open_database(settings)
         keywords = database.keyword_index()
         indexes = Indexes(database, settings, make_embedder)
         library, cache, count = Library(database, settings), StoredVectors(database), 0
-        for document, pages, passages, vectors in _copies(corpus, size):
+        copies = size // MULTIPLIED_FROM if server and size > MULTIPLIED_FROM else 1
+        for document, pages, passages, vectors in _copies(corpus, size // copies):
             _shelve(Shelf(database, library, keywords, settings), document, pages, passages)
             stamp = indexes.active()[1].stamp
             cache.put(dict(zip(map(embedding_key, passages), vectors, strict=True)), stamp)
             count += len(passages)
+        database.run(update(documents).values(status=DocumentStatus.READY, searchable=True))
+        if copies > 1:
+            multiply(address, copies, TURN)
         while indexes.keep_in_step(lambda: False):
             pass
         embedder, index = indexes.active()
@@ -83,7 +94,7 @@ def _measure(corpus: Corpus, questions: Sequence[Question], size: int, server: s
         times = [found.milliseconds for found in search_all(grown, questions, "library")]
         indexes.close()
         database.close()
-    return {"passages": count, "p50": round(quantile(times, 0.5), 1), "p95": round(quantile(times, 0.95), 1)}
+    return {"passages": count * copies, "p50": round(quantile(times, 0.5), 1), "p95": round(quantile(times, 0.95), 1)}
 
 
 def _copies(corpus: Corpus, size: int) -> Iterator[tuple[Document, list[Page], list[Passage], Vectors]]:

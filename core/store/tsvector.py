@@ -4,6 +4,7 @@ import math
 import threading
 import time
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import combinations
@@ -38,9 +39,11 @@ _SIZE = "SELECT count(*) AS passages, avg(length) AS length FROM passage_words"
 _LARGE_SIZE = """SELECT (SELECT sum(passage_count) FROM documents) AS passages, avg(length) AS length
                  FROM passage_words TABLESAMPLE SYSTEM (1) REPEATABLE (0)"""
 """Counting a million passages takes a second."""
-_FREQUENT = """SELECT unnest(CAST(CAST(most_common_elems AS text) AS text[])) AS lexeme,
-               unnest(most_common_elem_freqs) AS share
-               FROM pg_stats WHERE schemaname = current_schema AND tablename = 'passage_words' AND attname = 'terms'"""
+_FREQUENT = """SELECT lexeme, share
+               FROM pg_stats, unnest(CAST(CAST(most_common_elems AS text) AS text[]), most_common_elem_freqs)
+                 AS frequent(lexeme, share)
+               WHERE schemaname = current_schema AND tablename = 'passage_words' AND attname = 'terms'
+                 AND lexeme IS NOT NULL"""
 """The terms that are in most passages, as the server's statistics have them."""
 BY_INDEX = "enable_seqscan = off"
 """What the server expects of rare terms is too far off to choose between the index and all rows."""
@@ -57,7 +60,7 @@ class TsvectorIndex(TermIndex):
         self._size = (0.0, 0, 1.0)
         """When the passages were counted, how many there were, and how many terms they have on average."""
         self._frequent: dict[str, int] = {}
-        """In how many passages the most frequent terms of a large library are."""
+        """In how many passages the most frequent terms of a large library are, in the order of the terms."""
 
     def prepare(self, passages: Sequence[Passage]) -> Callable[[], None]:
         rows = [{"id": passage.id, **_row(passage)} for passage in passages]
@@ -152,19 +155,31 @@ class TsvectorIndex(TermIndex):
         return not self._database.count(lacking)
 
     def absent(self, words: Sequence[str], *, document_ids: Sequence[str]) -> list[str]:
-        """Looked for in one statement."""
+        """Looked for in one statement, but for words with which one of the most frequent terms begins."""
+        self._count()
         scope = "AND number IN (SELECT number FROM passages WHERE document_id IN :documents)" if document_ids else ""
-        begin = beginnings(words)
+        begin = {word: _stem(beginning) for word, beginning in beginnings(words).items()}
+        if not document_ids:
+            begin = {word: beginning for word, beginning in begin.items() if not self._begins_frequent(beginning)}
+        if not begin:
+            return []
         there = ", ".join(
             f"EXISTS (SELECT FROM passage_words WHERE terms @@ CAST(:begins{at} AS tsquery) {scope})"
             for at in range(len(begin))
         )
-        values = {f"begins{at}": f"{_quoted(_stem(beginning))}:*" for at, beginning in enumerate(begin.values())}
+        values = {f"begins{at}": f"{_quoted(beginning)}:*" for at, beginning in enumerate(begin.values())}
         query = text(f"SELECT {there}").bindparams(**values)
         if document_ids:
             query = query.bindparams(bindparam("documents", list(document_ids), expanding=True))
-        [found] = self._database.run(query)
+        with self._searching(BY_INDEX):
+            [found] = self._database.run(query)
         return [word for word, is_there in zip(begin, found, strict=True) if not is_there]
+
+    def _begins_frequent(self, beginning: str) -> bool:
+        """Return whether one of the most frequent terms begins so."""
+        terms = list(self._frequent)  # in order
+        at = bisect_left(terms, beginning)
+        return at < len(terms) and terms[at].startswith(beginning)
 
     def _count(self) -> int:
         counted_at, passages, _ = self._size
@@ -175,7 +190,8 @@ class TsvectorIndex(TermIndex):
             assert row is not None
             self._size = (time.monotonic(), int(row["passages"] or 0), float(row["length"] or 1))
             frequent = [] if is_small else self._database.rows(text(_FREQUENT))
-            self._frequent = {one["lexeme"]: min(round(one["share"] * self._size[1]), MANY) for one in frequent}
+            shares = sorted((one["lexeme"], one["share"]) for one in frequent)
+            self._frequent = {lexeme: min(round(share * self._size[1]), MANY) for lexeme, share in shares}
         return self._size[1]
 
     def _occurrences(self, terms: Sequence[str]) -> dict[str, int]:

@@ -20,6 +20,7 @@ ALTERED = (
     "DROP INDEX collections_by_name",
     "ALTER TABLE collections ADD COLUMN owner {text} NOT NULL DEFAULT 'local'",
     "ALTER TABLE collections ADD UNIQUE (owner, name)",
+    "ALTER TABLE passage_words ALTER COLUMN terms SET STATISTICS 1000",
 )
 ADDED = (
     "ALTER TABLE grids ADD COLUMN owner {text} NOT NULL DEFAULT 'local'",
