@@ -3,7 +3,6 @@
 import signal
 import threading
 from contextlib import closing
-from pathlib import Path
 from types import FrameType
 
 import click
@@ -41,9 +40,9 @@ def worker() -> int:
 @click.option("--to", "target", metavar="URL", help="Copy the data directory's library to a PostgreSQL database.")
 @click.option("--from", "source", metavar="URL", help="Copy a library from PostgreSQL to a new data directory.")
 @click.option(
-    "--files", required=True, type=click.Path(path_type=Path), help="Folder of the documents' files beside PostgreSQL."
+    "--files", required=True, help="Folder, or address of a bucket, of the documents' files beside PostgreSQL."
 )
-def migrate(target: str | None, source: str | None, files: Path) -> int:
+def migrate(target: str | None, source: str | None, files: str) -> int:
     """Copy a library between a data directory and PostgreSQL, and compare both.
 
     The library that is copied stays as it is. Stop Pincite first. A copy that was interrupted goes on when the same
@@ -54,7 +53,7 @@ def migrate(target: str | None, source: str | None, files: Path) -> int:
     if (target is None) == (source is None):
         raise click.UsageError("Give either --to or --from.")
     here = settings_here().but(database_url="", shared_files="")
-    there = here.but(database_url=target or source or "", shared_files=str(files))
+    there = here.but(database_url=target or source or "", shared_files=files)
     for line in copy_library(here, there) if target else copy_library(there, here):
         tell(line, flush=True)
     return ANSWERED

@@ -8,7 +8,7 @@ from streamlit.typing import ChatInputValue
 from pincite.core.domain.documents import Collection, Document, DocumentStatus, MetadataSource, all_endings
 from pincite.core.domain.search import Mode
 from pincite.core.domain.settings import PACKAGE_ROOT, variable_of
-from pincite.core.domain.turns import Session, Turn
+from pincite.core.domain.turns import Session, Turn, TurnStatus
 from pincite.core.services.bootstrap import Pincite
 from pincite.core.services.turns import Waiting
 from pincite.pages.components.collections import documents_of
@@ -101,6 +101,8 @@ def draw_conversation(app: Pincite, session: Session | None, names: dict[str, st
         with st.chat_message("assistant", avatar=":material/fact_check:"):
             if turn.id == running:
                 st.fragment(watch, run_every=0.3)(app, turn.id)
+            elif turn.status is TurnStatus.RUNNING:
+                st.fragment(watch, run_every=1.0)(app, turn.id)
             else:
                 with st.container(key=f"answer_{turn.id}"):
                     draw_answer(app, turn, names, SLOT, known)
@@ -119,6 +121,8 @@ def watch(app: Pincite, turn_id: str) -> None:
         if not snapshot.running:
             st.rerun()
         draw_live(snapshot, app.settings.current.max_retries + 1)
+        if snapshot.elsewhere:
+            return
         with row(gap="xsmall"):
             button("Stop", "stop_circle", app.runner.stop, turn_id, key=f"stop_{turn_id}")
             if snapshot.writes_from_evidence:

@@ -197,7 +197,7 @@ class Settings(Choices):
     database_url: str = Field(default_factory=lambda: os.environ.get(f"{VARIABLES}DATABASE_URL", ""), repr=False)
     """Address of a PostgreSQL database; empty: SQLite in ``data_dir``."""
     shared_files: str = Field(default_factory=lambda: os.environ.get(f"{VARIABLES}FILES", ""))
-    """Folder of the documents' files; empty: in ``data_dir``."""
+    """Folder of the documents' files, or address of a bucket, ``s3://name/prefix``; empty: in ``data_dir``."""
 
     admins: str = Field(default_factory=lambda: os.environ.get(f"{VARIABLES}ADMINS", ""))
     """E-mail addresses of the first admins, separated by spaces; empty: there are no accounts."""
@@ -229,8 +229,14 @@ class Settings(Choices):
         return self.data_dir / "checkpoints.db"
 
     @property
+    def bucket(self) -> str:
+        """Address of the object store with the documents' files; empty: they are in ``files_dir``."""
+        return self.shared_files if "://" in self.shared_files else ""
+
+    @property
     def files_dir(self) -> Path:
-        return Path(self.shared_files).expanduser().resolve() if self.shared_files else self.data_dir / "files"
+        shared = self.shared_files and not self.bucket
+        return Path(self.shared_files).expanduser().resolve() if shared else self.data_dir / "files"
 
     @property
     def models_dir(self) -> Path:

@@ -258,6 +258,8 @@ class TurnSnapshot:
     """What was streamed so far in the current attempt."""
     earlier: tuple[AnswerPart, ...] = ()
     """The draft of the attempt before, until the current one has words."""
+    elsewhere: bool = False
+    """Whether another process runs the turn; then there is what that one has stored of it."""
 
     @property
     def writes_from_evidence(self) -> bool:

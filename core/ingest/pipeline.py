@@ -32,6 +32,8 @@ from pincite.core.text.plain import storable
 
 log = logging.getLogger(__name__)
 
+COPIES_SECONDS = 10.0
+"""How often a process looks for copies of files of documents that another one removed."""
 POLL_SECONDS = 0.5
 """How often a worker without work looks for jobs of other processes."""
 MAX_DEPTH = 5
@@ -83,6 +85,7 @@ class Ingest:
                 info, files = open_copy(partial, name, password, self._reader, self._settings)
                 attached, failures = self._add_attached(files, depth)
                 info = replace(info, notes=(*filter(None, [note]), *info.notes, *failures))
+                self._shelf.send_file(document_id, partial)
                 with self._shelf.transaction():
                     known = self._shelf.exists(document_id)
                     if not known:
@@ -251,6 +254,8 @@ class Ingest:
                 threading.Thread(target=self._work, args=(step,), name=f"ingest-{step.__name__}", daemon=True)
                 for step in steps
             ]
+            if self._library.files.has_copies:
+                self._threads.append(threading.Thread(target=self._delete_copies, name="ingest-copies", daemon=True))
         for thread in self._threads:
             thread.start()
 
@@ -299,6 +304,14 @@ class Ingest:
                     self._changed.notify_all()
                 elif not self._closing.is_set():
                     self._changed.wait(FULL_SECONDS if step in self._full else POLL_SECONDS)
+
+    def _delete_copies(self) -> None:
+        """In every process, whether it works or not: what was removed is removed everywhere."""
+        while not self._closing.wait(COPIES_SECONDS):
+            try:
+                self._shelf.delete_copies()
+            except Exception:
+                log.exception("Copies of removed files could not be deleted; this is tried again.")
 
     def _read(self) -> bool:
         self._sweep()

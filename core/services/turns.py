@@ -212,9 +212,17 @@ class TurnRunner:
         self._begin(turn, asked, self._within(self._collection_of(turn.session_id)), self._turns.take_up)
 
     def snapshot(self, turn_id: str) -> TurnSnapshot:
-        """What there is to see of a turn now: of a running one from memory, else from the store. Raises TurnError."""
+        """What there is to see of a turn now: of one that runs here from memory, else from the store.
+
+        A turn whose process is gone becomes interrupted. Raises TurnError.
+        """
         live = self._live.get(turn_id)
-        return live.snapshot if live is not None else TurnSnapshot(self._turns.get(turn_id))
+        if live is not None:
+            return live.snapshot
+        turn = self._turns.get(turn_id)
+        if turn.status is TurnStatus.RUNNING and self._turns.mark_interrupted():
+            turn = self._turns.get(turn_id)
+        return TurnSnapshot(turn, draft=turn.parts, elsewhere=turn.status is TurnStatus.RUNNING)
 
     def busy(self) -> bool:
         """Return whether this process is answering anything."""

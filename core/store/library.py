@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import lru_cache
@@ -37,6 +37,7 @@ from pincite.core.domain.errors import UnknownDocumentError
 from pincite.core.domain.page_layout import PackedWords, decode_layout
 from pincite.core.domain.settings import Settings
 from pincite.core.store.database import Database
+from pincite.core.store.files import Files
 from pincite.core.store.schema import document_metadata, documents, jobs, pages, passages
 from pincite.core.text.plain import shown, storable
 
@@ -77,6 +78,7 @@ class Library:
         """``listed``: the documents that its list shows; all if it is None."""
         self._database = database
         self._settings = settings
+        self.files = Files(settings)
         self._listed = listed
 
     def list(self) -> list[Document]:
@@ -145,8 +147,10 @@ class Library:
     def note_unlocked_files(self) -> None:
         """Note the hashes that an older version did not: of PDFs that a password was taken off.
 
-        Such a file is whole, and of another size than the one that was added.
+        Such a file is whole, and of another size than the one that was added. Older versions knew of no object store.
         """
+        if self.files.has_copies:
+            return
         for row in self._database.rows(select(documents).where(documents.c.kept_sha256 == "")):
             with suppress(OSError, UnknownDocumentError):
                 path = self.file_path(row["id"])
@@ -157,6 +161,7 @@ class Library:
         """Return whether the document's PDF is there as it was taken in. Reads all of it."""
         row = self._row(document_id)
         try:
+            self.files.renew(file_name(document_id))
             digest = sha256_of(self.file_path(document_id))
         except OSError:
             return False
@@ -164,14 +169,8 @@ class Library:
 
     def files_missing(self) -> Names:
         """Return names of documents that lack their PDF, or have one of another size; no file is read."""
-        return [row["name"] for row in self._database.rows(select(documents)) if self._lacks_file(row)]
-
-    def _lacks_file(self, row: RowMapping) -> bool:
-        try:
-            size = self.file_path(row["id"]).stat().st_size
-        except (OSError, UnknownDocumentError):
-            return True
-        return not row["kept_sha256"] and size != row["byte_size"]
+        sizes = self.files.sizes()
+        return [row["name"] for row in self._database.rows(select(documents)) if _lacks_file(row, sizes)]
 
     def rename(self, document_id: str, name: str) -> None:
         tidy = " ".join(storable(name).split())
@@ -310,10 +309,8 @@ class Library:
         return self.file_path(document_id)
 
     def file_path(self, document_id: str) -> Path:
-        """Where the document's PDF is kept; ids are hexadecimal, so nothing of a name reaches the file system."""
-        if not document_id or not set(document_id) <= set("0123456789abcdef"):
-            raise UnknownDocumentError("This is not the id of a document.")
-        return self._settings.files_dir / f"{document_id}.pdf"
+        """Where the document's PDF can be read. Raises StorageError where it is elsewhere and cannot be fetched."""
+        return self.files.path(file_name(document_id))
 
     def _passages(self, query: Select[Any]) -> Passages:
         return [stored_passage(row) for row in self._database.rows(query)]
@@ -334,6 +331,18 @@ class Library:
 
 def _page_is(document_id: str, page_index: int) -> tuple[ColumnElement[bool], ...]:
     return pages.c.document_id == document_id, pages.c.page_index == page_index
+
+
+def file_name(document_id: str) -> str:
+    """The name of a document's file; ids are hexadecimal, so nothing of a document's name reaches the file system."""
+    if not document_id or not set(document_id) <= set("0123456789abcdef"):
+        raise UnknownDocumentError("This is not the id of a document.")
+    return f"{document_id}.pdf"
+
+
+def _lacks_file(row: Stored, sizes: Mapping[str, int]) -> bool:
+    size = sizes.get(f"{row['id']}.pdf")
+    return size is None or (not row["kept_sha256"] and size != row["byte_size"])
 
 
 def sha256_of(path: Path) -> str:

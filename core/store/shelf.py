@@ -32,7 +32,7 @@ from pincite.core.domain.settings import Settings
 from pincite.core.domain.turns import now
 from pincite.core.store.data_dir import QUARANTINE, set_aside
 from pincite.core.store.database import Database
-from pincite.core.store.library import Library, sha256_of
+from pincite.core.store.library import Library, file_name, sha256_of
 from pincite.core.store.schema import (
     collection_documents,
     documents,
@@ -114,11 +114,15 @@ class Shelf:
         }
         self._database.run(insert(documents).values(row))
 
+    def send_file(self, document_id: str, copy: Path) -> None:
+        """Send the document's file to where it is kept for all machines, before others know of the document."""
+        self._library.files.put(file_name(document_id), copy)
+
     def keep_file(self, document_id: str, copy: Path) -> None:
         """Move the document's file to its place, and note its hash where a password was taken off it."""
         with self._database.transaction():
             self._library.keep_sha256(document_id, sha256_of(copy))
-            copy.replace(self._library.file_path(document_id))
+            self._library.files.move_in(file_name(document_id), copy)
 
     def taken_in(self, source: Path) -> None:
         """What was set aside and is now in the library need not be kept twice."""
@@ -167,11 +171,20 @@ class Shelf:
             # Windows refuses while the reader still has it open; the next call gets it.
             with suppress(PermissionError), self._database.transaction():
                 if not self.exists(document_id):
-                    self._library.file_path(document_id).unlink(missing_ok=True)
+                    self._library.files.delete(file_name(document_id))
                 done = delete(removals).where(removals.c.subject == document_id, removals.c.kind == FILE)
                 self._database.run(done)
         if leaving:
             self._after_remove()
+
+    def delete_copies(self) -> None:
+        """Delete the copies that this machine has of files of removed documents, where files are kept elsewhere."""
+
+        def known(names: list[str]) -> set[str]:
+            ids = select(documents.c.id).where(documents.c.id.in_([Path(name).stem for name in names]))
+            return {file_name(one) for one in self._database.run(ids).scalars()}
+
+        self._library.files.delete_copies(known)
 
     def set_aside_strangers(self) -> None:
         """Move the PDFs that the library does not know out of its way, unless others may use the folder, too."""

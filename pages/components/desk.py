@@ -56,7 +56,7 @@ def draw_desk(
 
 def _status(app: Pincite, session: Session | None, turns: Sequence[Turn]) -> str:
     """What became of the last question, for people who do not see it."""
-    if session and app.runner.running(session.id):
+    if session and (app.runner.running(session.id) or (turns and turns[-1].status is TurnStatus.RUNNING)):
         return "Answering"
     if not turns or turns[-1].status not in (TurnStatus.ANSWERED, TurnStatus.FLAGGED):
         return ""

@@ -11,17 +11,8 @@ import streamlit as st
 from pincite.core.domain.search import Candidate, Evidence
 from pincite.core.domain.turns import TraceStep, Turn, TurnStatus
 from pincite.core.graph.build import build_graph
-from pincite.pages.components.words import duration, escape, in_words, page_name, parse_time
+from pincite.pages.components.words import STEPS, duration, escape, in_words, page_name, parse_time
 
-STEPS = {
-    "router": "Decides what the message asks for: documents, the last answer, or small talk.",
-    "rewriter": "Turns the question into one that stands alone, and into searches.",
-    "retriever": "Searches the documents, by words and by meaning, and ranks the passages.",
-    "analyst": "Reads figures from the tables on these pages and computes with them.",
-    "generator": "Writes the answer, or quotes it, from these passages.",
-    "judge": "Checks each claim against its page; the answer stands, is tried again or is reviewed.",
-    "review": "Puts the answer into the review queue, with the reasons.",
-}
 STAGES = {
     "keyword": "By words", "keyword printed": "By printed words", "dense": "By meaning",
     "document match": "By document", "fused": "Combined", "reranked": "Final ranking", "neighbour of": "Next to",

@@ -50,6 +50,7 @@ from pincite.pages.components.sessions import choose_session, leave_if_removed
 from pincite.pages.components.why import draw_why
 from pincite.pages.components.words import (
     STATUS_WORDS,
+    STEPS,
     claims_in_words,
     confidence,
     count,
@@ -169,6 +170,9 @@ def _narrowed(turn: Turn) -> bool:
 def draw_live(snapshot: TurnSnapshot, attempts: int) -> None:
     """Draw a running turn: what is being done, and the draft so far."""
     *done, current = snapshot.steps or ("Starting…",)
+    if snapshot.elsewhere:
+        done = [STEPS[step.node] for step in snapshot.turn.trace if step.node in STEPS]
+        current = "Another Pincite process is answering…"
     seconds = (datetime.now(UTC) - parse_time(snapshot.turn.started_at)).total_seconds() // 1
     waited = f" · {duration(seconds)}" if seconds >= WORTH_TELLING_SECONDS else ""
     with st.status(f"{escape(current)}{waited}", state="running", type="compact"):

@@ -127,6 +127,15 @@ def claims_in_words(parts: Sequence[AnswerPart], verdict: Verdict) -> str:
 
 
 NOT_CALIBRATED = "Confidence unknown for this kind of answer"
+STEPS = {
+    "router": "Decides what the message asks for: documents, the last answer, or small talk.",
+    "rewriter": "Turns the question into one that stands alone, and into searches.",
+    "retriever": "Searches the documents, by words and by meaning, and ranks the passages.",
+    "analyst": "Reads figures from the tables on these pages and computes with them.",
+    "generator": "Writes the answer, or quotes it, from these passages.",
+    "judge": "Checks each claim against its page; the answer stands, is tried again or is reviewed.",
+    "review": "Puts the answer into the review queue, with the reasons.",
+}
 STATUS_WORDS: dict[TurnStatus, str] = {
     TurnStatus.RUNNING: "Answering",
     TurnStatus.ANSWERED: "Answered",

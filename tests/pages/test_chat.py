@@ -86,6 +86,27 @@ def test_working_shows_steps_draft_and_a_way_to_stop(app: Pincite, waiting_model
     screen.assert_sound()
 
 
+def test_an_answer_of_another_process_is_followed_and_cannot_be_stopped_here(
+    app: Pincite, waiting_model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = app.sessions.create()
+    turn_id = app.runner.ask(session.id, PENALTIES)
+    assert waiting_model.begun.wait(SECONDS)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(app.runner, "_live", {})
+        screen = Screen("chat", session=session.id)
+        assert "Another Pincite process is answering…" in screen.words()
+        assert "Turns the question into one that stands alone" in screen.words()
+        assert not any("Stop" in one.label for one in screen.test.button)
+        screen.assert_sound()
+    assert waiting_model.gate is not None
+    waiting_model.gate.set()
+    app.runner.wait(turn_id, SECONDS)
+    screen.test.run()
+    assert "1.5 % per month" in screen.words() and "Another Pincite process" not in screen.words()
+    screen.assert_sound()
+
+
 def test_a_page_switch_in_mid_answer_loses_nothing(app: Pincite, waiting_model: ScriptedModel) -> None:
     session = app.sessions.create()
     turn_id = app.runner.ask(session.id, PENALTIES)

@@ -89,13 +89,14 @@ def test_a_killed_answer_is_continued_by_another_process(app: Pincite) -> None:
         _until(app.turns.running)
         [turn_id] = app.turns.running()
         _until(lambda: len(app.turns.get(turn_id).trace) >= 3)
-        assert app.turns.mark_interrupted() == [], "its process is alive"
+        seen = app.runner.snapshot(turn_id)
+        assert seen.running and seen.elsewhere and len(seen.turn.trace) >= 3, "its process is alive"
         with pytest.raises(TurnError):
             app.runner.ask(session.id, QUESTION)
         other.kill()
         other.wait()
         gate.set()
-        _until(app.turns.mark_interrupted)
+        _until(lambda: not app.runner.snapshot(turn_id).running)
         turn = app.turns.get(turn_id)
         assert turn.status is TurnStatus.INTERRUPTED
         app.close()

@@ -16,7 +16,8 @@ from pincite.core.domain.errors import StorageError
 from pincite.core.domain.settings import Settings
 from pincite.core.store.data_dir import check_ours
 from pincite.core.store.database import Database
-from pincite.core.store.library import PASSAGE, Library, stored_passage
+from pincite.core.store.files import Files
+from pincite.core.store.library import PASSAGE, Library, file_name, stored_passage
 from pincite.core.store.open import open_database
 from pincite.core.store.private import keep_private
 from pincite.core.store.schema import MIGRATING, NO_CHARACTER, counters, documents, metadata, passages
@@ -121,16 +122,18 @@ def _index_words(new: Database) -> Iterator[str]:
 
 def _copy_files(source: Settings, target: Settings, library: Library) -> Iterator[str]:
     """Copy the files of documents that the target lacks, or has otherwise than they were added."""
-    if source.files_dir == target.files_dir:
+    if (source.bucket, source.files_dir) == (target.bucket, target.files_dir):
         return
     target.files_dir.mkdir(parents=True, exist_ok=True)
-    copied = 0
+    files, copied = Files(source), 0
     for document in library.list():
-        file = source.files_dir / f"{document.id}.pdf"
+        name = file_name(document.id)
+        file = files.path(name)
         if file.exists() and not library.file_is_sound(document.id):
             partial = target.files_dir / f"{document.id}.partial"
             shutil.copyfile(file, partial)
-            partial.replace(library.file_path(document.id))
+            library.files.put(name, partial)
+            library.files.move_in(name, partial)
             copied += 1
     if copied:
         yield f"files: {copied:,}"
