@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 CHUNK_BYTES = 2**22
+MAX_REASON = 300
+"""Characters of what the client says."""
 
 
 class Files:
@@ -52,7 +54,7 @@ class Files:
         if self._url:
             import obstore
 
-            with self._reached():
+            with self._reached(FileNotFoundError):  # there is no such bucket
                 obstore.put(self._bucket, name, copy)
 
     def move_in(self, name: str, copy: Path) -> None:
@@ -74,7 +76,7 @@ class Files:
             return {one.name: one.stat().st_size for one in self._folder.glob("*.pdf") if one.is_file()}
         import obstore
 
-        with self._reached():
+        with self._reached(FileNotFoundError):
             return {one["path"]: one["size"] for some in obstore.list(self._bucket) for one in some}
 
     def delete_copies(self, but: Callable[[list[str]], set[str]]) -> None:
@@ -86,6 +88,7 @@ class Files:
     def _fetch(self, name: str, path: Path) -> None:
         import obstore
 
+        self._folder.mkdir(parents=True, exist_ok=True)
         partial = self._folder / f"{uuid.uuid4().hex}.partial"
         try:
             with self._reached(), partial.open("wb") as out:
@@ -100,17 +103,18 @@ class Files:
         return _store(self._url, os.environ.get("AWS_ENDPOINT_URL", ""))
 
     @contextmanager
-    def _reached(self) -> Iterator[None]:
-        """Raises StorageError where the object store refuses or cannot be reached, FileNotFoundError as it is."""
+    def _reached(self, *others: type[Exception]) -> Iterator[None]:
+        """Raises StorageError where the object store refuses or cannot be reached, or for one of ``others``."""
         try:
             from obstore.exceptions import BaseError
         except ImportError as error:  # an extra that a laptop does without
             hint = "Install it with: pip install 'pincite[server]'"
             raise SettingsError("The client of object stores is missing.", hint=hint) from error
+        refusals: tuple[type[Exception], ...] = (BaseError, ValueError, *others)
         try:
             yield
-        except (BaseError, ValueError) as error:
-            reason = str(error).strip().partition("\n")[0]
+        except refusals as error:
+            reason = str(error).strip().partition("\n")[0][:MAX_REASON]
             raise StorageError(
                 f"The files in {self._url} cannot be reached ({reason}).",
                 hint="Check the address in PINCITE_FILES, the bucket, and the keys in AWS_ACCESS_KEY_ID and so on.",

@@ -215,7 +215,8 @@ class Library:
         if not self._settings.ocr:
             older = older.where(pages.c.status != PageStatus.OCR)
         rows = self._database.rows(select(documents).where(documents.c.id.in_(older)))
-        return [row["id"] for row in rows if not self._lacks_file(row)]
+        sizes = self.files.sizes() if rows else {}
+        return [row["id"] for row in rows if not _lacks_file(row, sizes)]
 
     def page(self, document_id: str, page_index: int) -> Page:
         """Raises UnknownDocumentError when the page is not (or not yet) there."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 
+import httpx
 import obstore
 import pytest
 from obstore.store import S3Store, from_url
@@ -29,6 +30,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Store]:
     server = ThreadedMotoServer(port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
+    httpx.post(f"http://{host}:{port}/moto-api/reset").raise_for_status()  # all servers of a process share buckets
     for name, value in {
         "ENDPOINT_URL": f"http://{host}:{port}", "ACCESS_KEY_ID": "k", "SECRET_ACCESS_KEY": "s", "REGION": "us-east-1"
     }.items():  # fmt: skip
