@@ -18,8 +18,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext
@@ -30,7 +31,7 @@ import numpy as np
 from sqlalchemy import Engine, event, func, select, text
 
 from pincite.core.domain.documents import Page, PageStatus
-from pincite.core.domain.errors import NotAPdfError
+from pincite.core.domain.errors import NotAPdfError, StorageError
 from pincite.core.domain.ports import PdfInfo, Vectors
 from pincite.core.domain.settings import Settings, load_settings
 from pincite.core.domain.turns import ReviewDecision, TurnStatus
@@ -41,13 +42,15 @@ from pincite.core.store.review_log import troubles
 from pincite.core.store.schema import documents, metadata, pins, removals
 from pincite.core.store.sqlite import SqliteDatabase
 from pincite.core.text.marks import plain_text
-from tests.support.databases import address_of, drop_database, new_database
+from tests.support.databases import address_of, drop_database, end_connections, new_database
 
 SEED = 11
 LANES = 2
 SETTLE_SECONDS = 60.0
 CHILD_SECONDS = 120.0
 START_MOMENTS = 250
+CUT_OFF = 3
+"""One in so many times it is the connections to a server's database that end, not the process."""
 DIMENSIONS = 32
 SECRET = "Zanzibarine"
 """A word of the session that is deleted; it occurs nowhere else."""
@@ -235,8 +238,11 @@ SCENES = {
 }
 
 
-def _doomed(data_dir: Path, scene: str, kill_at: int, report: Path) -> None:
-    """Do a scene's work; at the ``kill_at``-th statement or file operation of it, of any thread, die. 0: count them."""
+def _doomed(data_dir: Path, scene: str, kill_at: int, report: Path, *, cut_off: bool = False) -> None:
+    """Do a scene's work; at the ``kill_at``-th statement or file operation of it, of any thread, die. 0: count them.
+
+    ``cut_off``: instead of that, lose all connections to the database, as when its server is restarted.
+    """
     _wire(data_dir)
     settings, act = Settings(data_dir=data_dir), SCENES[scene].act
     counted, armed = 0, act is None
@@ -245,7 +251,10 @@ def _doomed(data_dir: Path, scene: str, kill_at: int, report: Path) -> None:
         nonlocal counted
         counted += armed
         if armed and counted == kill_at:
-            os.kill(os.getpid(), signal.SIGKILL)
+            if cut_off:
+                end_connections(settings.database_url)
+            else:
+                os.kill(os.getpid(), signal.SIGKILL)
 
     def audit(event: str, arguments: tuple[Any, ...]) -> None:
         if event in FILE_EVENTS or (event == "open" and arguments[1] and set(str(arguments[1])) & set("wax+")):
@@ -265,7 +274,8 @@ def _doomed(data_dir: Path, scene: str, kill_at: int, report: Path) -> None:
     with _opened(settings) as app:
         if act is not None:
             armed = True
-            act(app)
+            with suppress(StorageError):  # people read it
+                act(app)
         else:
             _settle(app)
         armed = False
@@ -512,16 +522,20 @@ class _Campaign:
         """Kill once; every other time again, while the next start puts in order what the first kill left."""
         lot = random.Random(f"{SEED} {scene} {number}")
         moment, again = lot.randint(1, self._lengths[scene]), lot.randint(1, START_MOMENTS)
+        cut_off = bool(self._server) and number % CUT_OFF == CUT_OFF - 1
         place = self._place(scene, str(number))
         report = place.with_suffix(".report")
-        killed = self._run(_doomed, place, scene, moment, report, may_die=True) == -signal.SIGKILL
+        doomed = partial(_doomed, cut_off=cut_off)
+        killed = self._run(doomed, place, scene, moment, report, may_die=True) == (0 if cut_off else -signal.SIGKILL)
         twice = killed and number % 2 == 1
         if twice:
             twice = self._run(_doomed, place, "start", again, report, may_die=True) == -signal.SIGKILL
         if killed:
             with self._lock:
                 self.kills[scene] += killed + twice
-            self._examine(place, scene, f"at {moment} of {self._lengths[scene]}, then at {again if twice else 'none'}")
+            how = "cut off " if cut_off else ""
+            when = f"{how}at {moment} of {self._lengths[scene]}, then at {again if twice else 'none'}"
+            self._examine(place, scene, when)
         if self._server:
             drop_database(place.with_name(ADDRESS).read_text())
         shutil.rmtree(place.parent, ignore_errors=True)
@@ -551,9 +565,9 @@ class _Campaign:
             if status is None:
                 process.kill()
                 process.join()
-                raise TimeoutError(f"{target.__name__} {arguments[1:]} hangs")
+                raise TimeoutError(f"{target} {arguments[1:]} hangs")
         if status != 0 and not (may_die and status == -signal.SIGKILL):
-            raise RuntimeError(f"{target.__name__} {arguments[1:]} ended with {status}")
+            raise RuntimeError(f"{target} {arguments[1:]} ended with {status}")
         return status
 
 

@@ -111,7 +111,12 @@ class Pincite:
         self._wire()
         self._back_up()
         self.watching = Watching(
-            Watched(self.database), self.library, self.collections, lambda: self.documents.ingest, settings
+            Watched(self.database),
+            self.library,
+            self.collections,
+            lambda: self.documents.ingest,
+            settings,
+            self.database.lock("watching"),
         )
         if at_work:
             self.watching.start()

@@ -10,17 +10,15 @@ import os
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeAlias
 
-import filelock
-
 from pincite.core.domain.documents import all_endings
-from pincite.core.domain.errors import DocumentError, PinciteError, SettingsError, UnknownDocumentError
+from pincite.core.domain.errors import BusyError, DocumentError, PinciteError, SettingsError, UnknownDocumentError
 from pincite.core.domain.settings import Settings
 from pincite.core.domain.turns import now
 from pincite.core.domain.watching import MAX_PATTERNS, Change, Changed, WatchedFile, WatchedFolder
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from pincite.core.ingest.pipeline import Ingest
     from pincite.core.store.collections import Collections
     from pincite.core.store.library import Library
+    from pincite.core.store.locks import WorkLock
     from pincite.core.store.watched import Watched
 
 logger = logging.getLogger(__name__)
@@ -44,13 +43,14 @@ RETRY_SECONDS = 600.0
 GRACE_SECONDS = 10.0
 """Programs save by deleting a file and writing it again."""
 CLOSING_SECONDS = 5.0
+LOCK_SECONDS = 0.1
 NOT_LOOKED_AT = -1
 """Stored size of a file that must be checked again."""
 _Stats: TypeAlias = dict[str, os.stat_result]
 
 
 class Watching:
-    """``ingest`` returns the ingest in use."""
+    """``ingest`` returns the ingest in use; ``lock`` is held by the process that looks at a folder."""
 
     def __init__(
         self,
@@ -59,13 +59,14 @@ class Watching:
         collections: "Collections",
         ingest: "Callable[[], Ingest]",
         settings: Settings,
+        lock: "WorkLock",
     ) -> None:
         self._watched = watched
         self._library = library
         self._collections = collections
         self._ingest = ingest
         self._data_dir = settings.data_dir.resolve()
-        self._lock = filelock.FileLock(settings.data_dir / "watching.lock", thread_local=False)
+        self._lock = lock
         self._busy = threading.Lock()
         self._stop, self._wake = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
@@ -168,8 +169,8 @@ class Watching:
     def _look_safely(self, folder: WatchedFolder, *, retry: bool) -> list[Changed]:
         try:
             return self.look(folder, settle_seconds=SETTLE_SECONDS, grace_seconds=GRACE_SECONDS, retry=retry)
-        except filelock.Timeout:
-            logger.info("Another process looks at the watched folders")
+        except BusyError as error:
+            logger.info("The watched folders are looked at later: %s", error)
         except PinciteError as error:  # such as a full disk
             self._watched.note_check(folder.id, str(error))
         return []
@@ -215,9 +216,9 @@ class Watching:
 
         ``settle_seconds``: files that changed more recently are left for the next look. ``grace_seconds``: how long a
         file must be gone before its document is. ``retry``: try files again that could not be added. Raises
-        filelock.Timeout if another process looks for longer than ``patience_seconds``.
+        BusyError if another process looks for longer than ``patience_seconds``.
         """
-        with self._busy, self._lock.acquire(timeout=patience_seconds):
+        with self._busy, self._alone(patience_seconds):
             try:
                 found, closed = _files(Path(folder.path), folder.ignored)
             except OSError as error:
@@ -229,6 +230,17 @@ class Watching:
                 problem = f"{', '.join(closed[:3])} in it cannot be read, and is left out." if closed else ""
                 self._watched.note_check(folder.id, problem)
             return changed
+
+    @contextmanager
+    def _alone(self, patience_seconds: float) -> Iterator[None]:
+        until = time.monotonic() + patience_seconds
+        while not self._lock.take():
+            if time.monotonic() >= until or self._stop.wait(LOCK_SECONDS):
+                raise BusyError("Another process looks at the watched folders.", hint="Try again in a moment.")
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     def _bring(self, look: "_Look") -> Iterator[Changed]:
         """Take in what is new or has changed."""

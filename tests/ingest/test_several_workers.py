@@ -12,7 +12,7 @@ from pincite.core.domain.settings import Settings
 from tests.ingest.pdfium_reader import PdfiumReader
 from tests.ingest.test_ingest import PARKING, RATES, Gate
 from tests.ingest.workshop import LONG_SECONDS, Workshop, make_pdf, open_workshop
-from tests.store.test_postgresql import end_connections
+from tests.support.databases import end_connections
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pincite.core.domain.documents import DocumentStatus
-from pincite.core.domain.errors import SettingsError
+from pincite.core.domain.errors import BusyError, SettingsError
 from pincite.core.domain.settings import Settings
 from pincite.core.domain.watching import Change, Changed, WatchedFolder
 from pincite.core.services import watching
@@ -269,3 +269,19 @@ def test_a_thousand_changes_with_kills_between_leave_the_library_as_the_folder_i
     held = app.collections.find("All")
     assert held is not None and kills > 50
     assert {document.id for document in app.library.list()} == set(held.document_ids) == present
+
+
+@pytest.mark.usefixtures("each_engine")
+@pytest.mark.behaviour("Several processes", "One process at a time looks at the watched folders.")
+def test_one_process_at_a_time_looks_at_the_folders(folder: Path, request: pytest.FixtureRequest) -> None:
+    app: Pincite = request.getfixturevalue("app")
+    watched = app.watching.add(folder)
+    (folder / "lease.pdf").write_bytes(prose(["The rent is 900 euros."]))
+    other = app.database.lock("watching")
+    assert other.take()
+    with pytest.raises(BusyError, match="Another process looks"):
+        look(app, watched)
+    other.release()
+    assert look(app, watched) == {"lease.pdf": Change.ADDED}
+    assert other.take()
+    other.release()

@@ -23,6 +23,7 @@ from pincite.core.store.collections import Collections
 from pincite.core.store.postgresql import PostgresqlDatabase
 from pincite.core.store.schema import collections, sessions
 from pincite.core.store.sessions import Sessions
+from tests.support.databases import end_connections
 from tests.support.waiting import wait_until
 
 SECONDS = 60.0
@@ -32,15 +33,6 @@ SECONDS = 60.0
 def opened(postgresql: str) -> Iterator[PostgresqlDatabase]:
     with closing(PostgresqlDatabase(postgresql)) as database:
         yield database
-
-
-def end_connections(address: str) -> None:
-    """As the server does when it is stopped."""
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
 
 
 def test_a_server_that_was_restarted_is_used_again(opened: PostgresqlDatabase, postgresql: str) -> None:

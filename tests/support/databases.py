@@ -72,6 +72,15 @@ def drop_database(address: str) -> None:
     _run(server, sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(url.database or "")))
 
 
+def end_connections(address: str) -> None:
+    """End all connections to a database but this one, as a server does that is stopped."""
+    _run(
+        address,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    )
+
+
 def _run(server: str, statement: LiteralString | sql.Composed) -> None:
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(statement)
