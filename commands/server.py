@@ -16,8 +16,8 @@ LOOK_SECONDS = 1.0
 def worker() -> int:
     """Read documents, fill grids and watch folders in the background, until Ctrl-C.
 
-    For a server on which the app runs with PINCITE_ROLE=app. Of several workers one works; the others take over from
-    it when it ends.
+    For a server on which the app runs with PINCITE_ROLE=app. With PostgreSQL several workers share the documents; one
+    fills grids.
     """
     from pincite.core.services.bootstrap import open_pincite
 
