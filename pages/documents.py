@@ -63,7 +63,7 @@ def draw(app: Pincite) -> None:
             draw_web_page(app, collection)
             draw_references(app, collection)
     draw_quarantine(app)
-    if missing := app.library.files_missing():
+    if not app.library.files.has_copies and (missing := app.library.files_missing()):
         st.warning(f"PDF missing or changed: {escape(', '.join(missing))}. The text already read can still be "
                    "searched. Add the same file again to see its pages.", icon=":material/warning:")  # fmt: skip
     documents = sorted(documents_of(app, collection), key=lambda document: document.added_at, reverse=True)

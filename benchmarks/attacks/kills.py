@@ -271,11 +271,10 @@ def _doomed(data_dir: Path, scene: str, kill_at: int, report: Path, *, cut_off: 
     if settings.database_url:
         event.listen(Engine, "before_cursor_execute", count)
     sys.addaudithook(audit)
-    with _opened(settings) as app:
+    with suppress(StorageError), _opened(settings) as app:  # people read it
         if act is not None:
             armed = True
-            with suppress(StorageError):  # people read it
-                act(app)
+            act(app)
         else:
             _settle(app)
         armed = False

@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import PurePath
 from typing import NamedTuple
 
+from pincite.core.domain.errors import UnknownDocumentError
 from pincite.core.domain.keys import Key, in_words
 from pincite.core.domain.plugins import Group, added
 
@@ -497,3 +498,10 @@ class Job:
     seconds_left: float | None = None
     replaces: str = ""
     """The document that goes once this one can be searched."""
+
+
+def file_name(document_id: str) -> str:
+    """The name of a document's file; ids are hexadecimal, so nothing of a document's name reaches the file system."""
+    if not document_id or not set(document_id) <= set("0123456789abcdef"):
+        raise UnknownDocumentError("This is not the id of a document.")
+    return f"{document_id}.pdf"

@@ -85,14 +85,15 @@ class Ingest:
                 info, files = open_copy(partial, name, password, self._reader, self._settings)
                 attached, failures = self._add_attached(files, depth)
                 info = replace(info, notes=(*filter(None, [note]), *info.notes, *failures))
-                self._shelf.send_file(document_id, partial)
-                with self._shelf.transaction():
-                    known = self._shelf.exists(document_id)
-                    if not known:
-                        self._shelf.add_document(document_id, name, size, info, content)
-                    if self._library.get(document_id).status in (DocumentStatus.QUEUED, DocumentStatus.FAILED):
-                        self.retry(document_id)
-                    self._shelf.keep_file(document_id, partial)
+                with self._shelf.file_held(document_id):
+                    self._shelf.send_file(document_id, partial)
+                    with self._shelf.transaction():
+                        known = self._shelf.exists(document_id)
+                        if not known:
+                            self._shelf.add_document(document_id, name, size, info, content)
+                        if self._library.get(document_id).status in (DocumentStatus.QUEUED, DocumentStatus.FAILED):
+                            self.retry(document_id)
+                        self._shelf.keep_file(document_id, partial)
             self._jobs.keep(document_id)
             if isinstance(source, Path):
                 self._shelf.taken_in(source)

@@ -14,8 +14,8 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from pincite.core.documents.passages import Splitter
-from pincite.core.domain.documents import Job, JobStage, JobStatus, MetadataField, Page, PageStatus, Passage
-from pincite.core.domain.errors import FullDiskError, PinciteError, StoppedError
+from pincite.core.domain.documents import Job, JobStage, JobStatus, MetadataField, Page, PageStatus, Passage, file_name
+from pincite.core.domain.errors import PinciteError, StoppedError, StorageError
 from pincite.core.domain.keys import in_words
 from pincite.core.domain.ports import PageReader, PdfInfo
 from pincite.core.domain.settings import Settings
@@ -194,7 +194,7 @@ class Stages:
                 return self._embed()
         except StoppedError:
             return False
-        except FullDiskError:
+        except StorageError:
             raise
         except PinciteError as error:
             if not self._closing.is_set():
@@ -216,7 +216,9 @@ class Stages:
             self._keeping.release()
 
     def close(self) -> None:
-        """Let go of what searching by meaning keeps in memory."""
+        """Let go of what searching by meaning keeps in memory, and of what is claimed."""
+        for claim in (self._reading, self._recognising, self._embedding, self._keeping):
+            claim.close()
         self._vectors.close()
 
     def _embed(self) -> bool:
@@ -245,9 +247,15 @@ class Stages:
 
     def _stop_embedding(self, trouble: str) -> None:
         """The jobs that wait for vectors fail; what else waits is tried again later, or when it is asked for again."""
-        for document_id in self._jobs.unfinished(JobStage.EMBED):
-            message = f"Words can be searched, but embedding stopped. {trouble}"
-            self._jobs.end(document_id, JobStatus.FAILED, message)
+        try:
+            for document_id in self._jobs.unfinished(JobStage.EMBED):
+                if self._embedding.take(
+                    f"Embedding {document_id}"
+                ):  # else another process embeds it, and may be able to
+                    message = f"Words can be searched, but embedding stopped. {trouble}"
+                    self._jobs.end(document_id, JobStatus.FAILED, message)
+        finally:
+            self._embedding.release()
         self._vectors.report_trouble(trouble)
 
     # ------------------------------------------------------------ jobs
@@ -271,8 +279,8 @@ class Stages:
             work(job)
         except JobStoppedError:
             pass
-        except FullDiskError:
-            raise  # the job is not to blame, and goes on once there is space
+        except StorageError:
+            raise  # the job is not to blame, and goes on once there is space, or the database is there again
         except PinciteError as error:
             if not self._closing.is_set():  # else the reader was closed: the job goes on with the next start
                 self._fail(job, str(error))
@@ -285,7 +293,7 @@ class Stages:
         with self._shelf.transaction():
             if self._jobs.goes_on(job):
                 name = self._library.get(job.document_id).name
-                stored = self._library.file_path(job.document_id).name
+                stored = file_name(job.document_id)
                 self._jobs.end(job.document_id, JobStatus.FAILED, message.replace(stored, name))
 
     def _go_on(self, job: Job) -> None:

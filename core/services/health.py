@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pincite.core.domain.documents import DocumentStatus
-from pincite.core.domain.errors import PinciteError
+from pincite.core.domain.errors import DocumentError, PinciteError
 from pincite.core.domain.settings import Settings
 from pincite.core.figures.formulas import users_formulas
 from pincite.core.models.flash import LICENCE, MODEL, SIZE_MB, is_cached
@@ -123,7 +123,11 @@ class Health:
         return HealthCheck("documents", not failed, detail, "Retry them on the documents page.")
 
     def _files(self) -> HealthCheck:
-        if missing := self._library.files_missing():
+        try:
+            missing = self._library.files_missing()
+        except DocumentError as error:
+            return HealthCheck("files", False, error.message, error.hint)
+        if missing:
             detail = f"missing or changed: {', '.join(missing)}; their text can still be searched"
             return HealthCheck("files", False, detail, "Add the same files again. `pincite verify` gives details.")
         unknown = self._stores.unknown_files()

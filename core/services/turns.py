@@ -220,7 +220,8 @@ class TurnRunner:
         if live is not None:
             return live.snapshot
         turn = self._turns.get(turn_id)
-        if turn.status is TurnStatus.RUNNING and self._turns.mark_interrupted():
+        lost = turn_id in self._unstored or not self._turns.is_worked_on(turn_id)
+        if turn.status is TurnStatus.RUNNING and lost and self._turns.mark_interrupted(self._unstored):
             turn = self._turns.get(turn_id)
         return TurnSnapshot(turn, draft=turn.parts, elsewhere=turn.status is TurnStatus.RUNNING)
 

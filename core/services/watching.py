@@ -234,10 +234,10 @@ class Watching:
     @contextmanager
     def _alone(self, patience_seconds: float) -> Iterator[None]:
         until = time.monotonic() + patience_seconds
-        while not self._lock.take():
-            if time.monotonic() >= until or self._stop.wait(LOCK_SECONDS):
-                raise BusyError("Another process looks at the watched folders.", hint="Try again in a moment.")
         try:
+            while not self._lock.take():
+                if time.monotonic() >= until or self._stop.wait(LOCK_SECONDS):
+                    raise BusyError("Another process looks at the watched folders.", hint="Try again in a moment.")
             yield
         finally:
             self._lock.release()

@@ -89,7 +89,7 @@ class MeaningIndex:
             current = generation(self._database)
             if current != self._counted_at:
                 changed = documents.c.vectors_generation > self._counted_at
-                ids = self._database.run(select(documents.c.id).where(changed)).scalars().all()
+                ids = set(self._database.run(select(documents.c.id).where(changed)).scalars())
                 counted = (
                     select(passages.c.document_id, func.count().label("lacking"))
                     .join(documents)
@@ -97,7 +97,7 @@ class MeaningIndex:
                     .group_by(passages.c.document_id)
                 )
                 found = {row["document_id"]: row["lacking"] for row in self._database.rows(counted)}
-                others = {key: number for key, number in self._lacking.items() if key not in set(ids)}
+                others = {key: number for key, number in self._lacking.items() if key not in ids}
                 self._lacking, self._counted_at = others | found, current
             wanted = document_ids or self._database.run(select(documents.c.id)).scalars().all()
             return sum(self._lacking.get(document_id, 0) for document_id in wanted)

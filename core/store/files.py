@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pincite.core.domain.errors import SettingsError, StorageError
+from pincite.core.domain.errors import DocumentError, SettingsError
 from pincite.core.domain.settings import Settings
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Files:
         return bool(self._url)
 
     def path(self, name: str) -> Path:
-        """Return the path of a file, which is not there if the file is not. Raises StorageError."""
+        """Return the path of a file, which is not there if the file is not. Raises DocumentError."""
         path = self._folder / name
         if self._url and not path.exists():
             with suppress(FileNotFoundError):
@@ -45,12 +45,12 @@ class Files:
         return path
 
     def renew(self, name: str) -> None:
-        """Fetch a file again, whether there is a copy of it here or not. Raises FileNotFoundError and StorageError."""
+        """Fetch a file again, whether there is a copy of it here or not. Raises FileNotFoundError and DocumentError."""
         if self._url:
             self._fetch(name, self._folder / name)
 
     def put(self, name: str, copy: Path) -> None:
-        """Send a file to where it is kept; in a folder it is there once ``move_in`` was called. Raises StorageError."""
+        """Send a file to where it is kept; to a folder ``move_in`` brings it. Raises DocumentError."""
         if self._url:
             import obstore
 
@@ -62,7 +62,7 @@ class Files:
         copy.replace(self._folder / name)
 
     def delete(self, name: str) -> None:
-        """Delete a file, if it is there. Raises StorageError."""
+        """Delete a file, if it is there. Raises DocumentError."""
         (self._folder / name).unlink(missing_ok=True)
         if self._url:
             import obstore
@@ -71,9 +71,13 @@ class Files:
                 obstore.delete(self._bucket, name)
 
     def sizes(self) -> dict[str, int]:
-        """Return the bytes of every file. Raises StorageError."""
+        """Return the bytes of every file. Raises DocumentError."""
         if not self._url:
-            return {one.name: one.stat().st_size for one in self._folder.glob("*.pdf") if one.is_file()}
+            found = {}
+            for one in self._folder.glob("*.pdf"):
+                with suppress(OSError):  # it was removed in between
+                    found[one.name] = one.stat().st_size
+            return found
         import obstore
 
         with self._reached(FileNotFoundError):
@@ -104,7 +108,7 @@ class Files:
 
     @contextmanager
     def _reached(self, *others: type[Exception]) -> Iterator[None]:
-        """Raises StorageError where the object store refuses or cannot be reached, or for one of ``others``."""
+        """Raises DocumentError where the object store refuses or cannot be reached, or for one of ``others``."""
         try:
             from obstore.exceptions import BaseError
         except ImportError as error:  # an extra that a laptop does without
@@ -115,7 +119,7 @@ class Files:
             yield
         except refusals as error:
             reason = str(error).strip().partition("\n")[0][:MAX_REASON]
-            raise StorageError(
+            raise DocumentError(
                 f"The files in {self._url} cannot be reached ({reason}).",
                 hint="Check the address in PINCITE_FILES, the bucket, and the keys in AWS_ACCESS_KEY_ID and so on.",
             ) from error

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from sqlalchemy import ColumnElement, RowMapping, Select, delete, exists, func, insert, select, tuple_, update
+from sqlalchemy import ColumnElement, RowMapping, Select, and_, delete, exists, func, insert, or_, select, update
 
 from pincite.core.domain.answers import Citation
 from pincite.core.domain.codec import decoding, readable
@@ -32,6 +32,7 @@ from pincite.core.domain.documents import (
     Passage,
     bare_name,
     comparable,
+    file_name,
 )
 from pincite.core.domain.errors import UnknownDocumentError
 from pincite.core.domain.page_layout import PackedWords, decode_layout
@@ -215,7 +216,9 @@ class Library:
         if not self._settings.ocr:
             older = older.where(pages.c.status != PageStatus.OCR)
         rows = self._database.rows(select(documents).where(documents.c.id.in_(older)))
-        sizes = self.files.sizes() if rows else {}
+        if self.files.has_copies or not rows:  # a bucket takes long to list
+            return [row["id"] for row in rows]
+        sizes = self.files.sizes()
         return [row["id"] for row in rows if not _lacks_file(row, sizes)]
 
     def page(self, document_id: str, page_index: int) -> Page:
@@ -274,8 +277,15 @@ class Library:
 
     def passages_of_pages(self, keys: Sequence[tuple[str, int]]) -> Passages:
         """Return all passages of (document id, page index) pairs, in reading order."""
-        page = passages.c.document_id, passages.c.page_index
-        return self._passages(PASSAGE.where(tuple_(*page).in_(keys)).order_by(*page, passages.c.start))
+        wanted: dict[str, set[int]] = {}
+        for document_id, page_index in keys:
+            wanted.setdefault(document_id, set()).add(page_index)
+        if not wanted:
+            return []
+        document, page = passages.c.document_id, passages.c.page_index
+        # By document: for pairs SQLite reads all passages.
+        either = or_(*(and_(document == one, page.in_(sorted(indexes))) for one, indexes in wanted.items()))
+        return self._passages(PASSAGE.where(either).order_by(document, page, passages.c.start))
 
     def opening_passages(self, document_id: str, limit: int) -> Passages:
         own = PASSAGE.where(passages.c.document_id == document_id)
@@ -310,7 +320,7 @@ class Library:
         return self.file_path(document_id)
 
     def file_path(self, document_id: str) -> Path:
-        """Where the document's PDF can be read. Raises StorageError where it is elsewhere and cannot be fetched."""
+        """Where the document's PDF can be read. Raises DocumentError where it is elsewhere and cannot be fetched."""
         return self.files.path(file_name(document_id))
 
     def _passages(self, query: Select[Any]) -> Passages:
@@ -332,13 +342,6 @@ class Library:
 
 def _page_is(document_id: str, page_index: int) -> tuple[ColumnElement[bool], ...]:
     return pages.c.document_id == document_id, pages.c.page_index == page_index
-
-
-def file_name(document_id: str) -> str:
-    """The name of a document's file; ids are hexadecimal, so nothing of a document's name reaches the file system."""
-    if not document_id or not set(document_id) <= set("0123456789abcdef"):
-        raise UnknownDocumentError("This is not the id of a document.")
-    return f"{document_id}.pdf"
 
 
 def _lacks_file(row: Stored, sizes: Mapping[str, int]) -> bool:

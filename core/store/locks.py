@@ -24,7 +24,11 @@ class Claim(Protocol):
     def held(self) -> bool:
         """Return whether what was taken is still this thread's: it is not once the connection was lost."""
 
-    def release(self) -> None: ...
+    def release(self) -> None:
+        """Leave all that was taken to others."""
+
+    def close(self) -> None:
+        """Give the connection back that it holds."""
 
 
 class OnlyProcess:
@@ -37,6 +41,8 @@ class OnlyProcess:
         return True
 
     def release(self) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class Elsewhere:

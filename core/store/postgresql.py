@@ -339,6 +339,11 @@ class AdvisoryClaim:
         return self._session is not None and _answers(self._session)
 
     def release(self) -> None:
+        """The session is kept: the next piece is taken soon."""
+        if self._session is not None and self.held():
+            self._session.execute(select(func.pg_advisory_unlock_all()))
+
+    def close(self) -> None:
         if self._session is not None:
             _end(self._session)
         self._session = None

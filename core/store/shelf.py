@@ -6,8 +6,10 @@ Each call is one transaction. Passages without a vector are embedded later; file
 
 import hashlib
 import json
+import logging
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from sqlalchemy import Table, case, delete, exists, func, insert, literal, select, update
@@ -25,14 +27,16 @@ from pincite.core.domain.documents import (
     PageStatus,
     Passage,
     embedding_key,
+    file_name,
 )
+from pincite.core.domain.errors import DocumentError
 from pincite.core.domain.page_layout import encode_layout
 from pincite.core.domain.ports import KeywordIndex, PdfInfo
 from pincite.core.domain.settings import Settings
 from pincite.core.domain.turns import now
 from pincite.core.store.data_dir import QUARANTINE, set_aside
 from pincite.core.store.database import Database
-from pincite.core.store.library import Library, file_name, sha256_of
+from pincite.core.store.library import Library, sha256_of
 from pincite.core.store.schema import (
     collection_documents,
     documents,
@@ -46,6 +50,9 @@ from pincite.core.store.schema import (
 )
 from pincite.core.store.vectors import note_change
 
+log = logging.getLogger(__name__)
+
+AGAIN_SECONDS, CLAIM_SECONDS = 10.0, 0.1
 FILE = "file"
 """Kind of a removal: a document's file."""
 TO_BE_READ = -1
@@ -72,6 +79,8 @@ class Shelf:
         self._keywords = keywords
         self._settings = settings
         self._on_remove = on_remove
+        self._clear_from = 0.0
+        """When files are deleted again that could not be."""
         self._after_remove = after_remove
 
     def transaction(self) -> AbstractContextManager[object]:
@@ -166,16 +175,39 @@ class Shelf:
 
     def clear_files(self) -> None:
         """Delete the files of removed documents."""
-        leaving = self._leaving()
+        leaving = self._leaving() if time.monotonic() >= self._clear_from else []
         for document_id in leaving:
-            # Windows refuses while the reader still has it open; the next call gets it.
-            with suppress(PermissionError), self._database.transaction():
-                if not self.exists(document_id):
-                    self._library.files.delete(file_name(document_id))
-                done = delete(removals).where(removals.c.subject == document_id, removals.c.kind == FILE)
-                self._database.run(done)
+            try:
+                with self.file_held(document_id):
+                    if not self.exists(document_id):
+                        self._library.files.delete(file_name(document_id))
+                    done = delete(removals).where(removals.c.subject == document_id, removals.c.kind == FILE)
+                    self._database.run(done)
+            except PermissionError:
+                pass  # Windows refuses while the reader still has it open; the next call gets it
+            except DocumentError as error:
+                log.warning("A removed document's file is deleted later: %s", error)
+                self._clear_from = time.monotonic() + AGAIN_SECONDS
         if leaving:
             self._after_remove()
+
+    @contextmanager
+    def file_held(self, document_id: str) -> Iterator[None]:
+        """Let no other process add or delete the document's file meanwhile.
+
+        A file that is sent elsewhere takes time, in which others may write to the database.
+        """
+        if not self._library.files.has_copies:
+            with self._database.transaction():
+                yield
+            return
+        claim = self._database.claim()
+        try:
+            while not claim.take(f"File {document_id}"):
+                time.sleep(CLAIM_SECONDS)
+            yield
+        finally:
+            claim.close()
 
     def delete_copies(self) -> None:
         """Delete the copies that this machine has of files of removed documents, where files are kept elsewhere."""

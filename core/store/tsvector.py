@@ -23,7 +23,7 @@ MIN_IDF = 1e-6
 RERANKED = 4
 """How many times the wanted passages are ranked exactly; PostgreSQL's own rank chooses them."""
 MAX_RANKED = 2 * MAX_SCORED
-"""How many passages PostgreSQL ranks: any, where so many have the rarest terms of a query."""
+"""How many passages PostgreSQL ranks: any, where more have the terms of a query."""
 MANY = MAX_SCORED + 1
 """The most that occurrences are counted to."""
 MAX_POSITION, MAX_LENGTH = 16_383, 200
@@ -103,13 +103,16 @@ class TsvectorIndex(TermIndex):
         passages, occurrences = self._count(), self._occurrences([term.text for term in terms])
         idf = {term: _idf(passages, occurrences[term.text]) for term in terms}
         found: dict[tuple[int, str, int], dict[_Term, float]] = {}
-        selecting = " | ".join(term.query for term in terms) if document_ids else _selecting(occurrences)
-        for row in self._database.run(self._statement(idf, selecting, document_ids, limit)):
-            number, passage_id, length, lexeme, labels = tuple(row)
-            counted = found.setdefault((number, passage_id, length), dict.fromkeys(terms, 0.0))
-            for term in terms:
-                if term.matches(lexeme):
-                    counted[term] += sum(_OF_LABEL[label] for label in labels)
+        rarer, every = _selecting(occurrences), " | ".join(term.query for term in terms)
+        for selecting in filter(None, dict.fromkeys((rarer, every))):
+            if len(found) >= limit:
+                break
+            for row in self._database.run(self._statement(idf, selecting, document_ids, limit)).all():
+                number, passage_id, length, lexeme, labels = tuple(row)
+                counted = found.setdefault((number, passage_id, length), dict.fromkeys(terms, 0.0))
+                for term in terms:
+                    if term.matches(lexeme):
+                        counted[term] = max(counted[term], sum(_OF_LABEL[label] for label in labels))
         average = self._size[2]
         scored = [
             (sum(idf[term] * _saturated(times, size / average) for term, times in counted.items()), number, passage_id)
@@ -212,16 +215,16 @@ class TsvectorIndex(TermIndex):
 
 
 def _selecting(occurrences: Mapping[str, int]) -> str:
-    """Return the query that selects what is ranked, as PostgreSQL writes it.
+    """Return the query that selects what is ranked first, as PostgreSQL writes it.
 
     A passage has one of the rarer terms, which are in no more passages than a query can afford, or two of the others.
     """
     rarer, others, sum_of = list[str](), list[str](), 0
-    for number, term in sorted((number, term) for term, number in occurrences.items()):
+    for number, term in sorted((number, term) for term, number in occurrences.items() if number):
         sum_of += number
         (rarer if sum_of <= MAX_SCORED else others).append(_Term(term).query)
     pairs = [f"({one} & {other})" for one, other in combinations(others, 2)]
-    return " | ".join([*rarer, *pairs] or others)
+    return " | ".join([*rarer, *pairs])
 
 
 class _Term:

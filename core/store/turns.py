@@ -238,6 +238,11 @@ class Turns:
         lines = select(func.count()).select_from(turns).join(turn_lines).where(*_conditions(wanted))
         return self._database.count(lines)
 
+    def is_worked_on(self, turn_id: str) -> bool:
+        """Return whether the process is alive that ran the turn last."""
+        worker = self._database.run(select(turns.c.worker).where(turns.c.id == turn_id)).scalar()
+        return worker is not None and self._database.is_alive(worker)
+
     def mark_interrupted(self, lost: Collection[str] = ()) -> list[str]:
         """Mark turns as ``interrupted`` if their process is gone or they are ``lost``; return their ids."""
         running = select(turns.c.id, turns.c.worker).where(turns.c.status == TurnStatus.RUNNING)

@@ -9,6 +9,7 @@ import pytest
 
 from pincite.core.domain.documents import DocumentStatus
 from pincite.core.domain.settings import Settings
+from tests.ingest.other_embedder import OtherEmbedder
 from tests.ingest.pdfium_reader import PdfiumReader
 from tests.ingest.test_ingest import PARKING, RATES, Gate
 from tests.ingest.workshop import LONG_SECONDS, Workshop, make_pdf, open_workshop
@@ -69,3 +70,27 @@ def test_what_a_worker_lost_its_claim_to_another_reads(
         others.opened.set()
         other.finish()
         assert len(other.library.receipts(held)) == other.vectors() == other.rows()["passages"] == 2
+
+
+def test_a_worker_without_its_embedder_leaves_the_documents_of_others(
+    workers: tuple[Workshop, Workshop], gate: Gate, tmp_path: Path
+) -> None:
+    """One embeds a document, slowly; in the other the embedder is away."""
+    gate.opened.set()
+    for shop in workers:
+        shop.ingest.close()
+    slow, away = OtherEmbedder(), OtherEmbedder()
+    slow.opened.clear()
+    away.broken = True
+    one_settings, two_settings = (shop.settings.but(embedding_model="other") for shop in workers)
+    with open_workshop(one_settings, embedders=lambda name, settings: slow) as first:
+        held = first.ingest.add(make_pdf(tmp_path / "a.pdf", [RATES, PARKING]), "a.pdf").document.id
+        assert slow.reached.wait(LONG_SECONDS)
+        with open_workshop(two_settings, embedders=lambda name, settings: away) as second:
+            lost = second.ingest.add(make_pdf(tmp_path / "b.pdf", [PARKING]), "b.pdf").document.id
+            second.finish([lost])
+            assert second.library.get(lost).status is DocumentStatus.FAILED
+            assert second.library.get(held).status is DocumentStatus.EMBEDDING
+            slow.opened.set()
+            second.finish([held])
+            assert second.library.get(held).status is DocumentStatus.READY

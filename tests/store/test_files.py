@@ -9,9 +9,11 @@ import obstore
 import pytest
 from obstore.store import S3Store, from_url
 
-from pincite.core.domain.errors import SettingsError, StorageError
+from pincite.core.domain.errors import DocumentError, SettingsError
 from pincite.core.domain.settings import Settings
 from pincite.core.ingest import pipeline
+from pincite.core.store import shelf
+from pincite.core.store.files import Files
 from pincite.core.store.open import open_database
 from pincite.core.store.upkeep.migrate import copy_library
 from pincite.core.store.upkeep.verify import verify
@@ -94,6 +96,30 @@ def test_a_file_that_a_bucket_lost_is_missed_and_can_be_added_again(
     assert not one.library.file_is_sound(document.id)
 
 
+def test_a_removal_that_the_bucket_refused_is_made_good_but_not_of_a_file_that_is_back(
+    machines: tuple[Workshop, Workshop], bucket: S3Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = machines
+    monkeypatch.setattr(shelf, "AGAIN_SECONDS", 0.2)
+    file, other = (make_pdf(tmp_path / name, [text]) for name, text in (("a.pdf", RATES), ("b.pdf", PARKING)))
+    ids = [one.ingest.add(path, path.name).document.id for path in (file, other)]
+    one.finish()
+    with monkeypatch.context() as refusing:
+        refusing.setattr(Files, "delete", refuse)
+        for document_id in ids:
+            one.ingest.remove(document_id)
+        late = make_pdf(tmp_path / "c.pdf", [RATES, PARKING])
+        assert len(names_in(bucket)) == 2 and one.library.list() == []
+    assert one.ingest.add(file, "a.pdf").document.id == ids[0] and one.ingest.add(late, "c.pdf")
+    wait_until(lambda: f"{ids[1]}.pdf" not in names_in(bucket))
+    one.finish()
+    assert f"{ids[0]}.pdf" in names_in(bucket) and two.library.files_missing() == []
+
+
+def refuse(files: Files, name: str) -> None:
+    raise DocumentError("The bucket is away.")
+
+
 def test_a_library_moves_into_a_bucket_and_back(bucket: S3Store, postgresql: str, tmp_path: Path) -> None:
     here = Settings(data_dir=tmp_path / "here")
     with open_workshop(here) as shop:
@@ -115,7 +141,7 @@ def test_a_bucket_that_cannot_be_reached_is_named(
         pass
     lost = Settings(data_dir=tmp_path / "two", database_url=postgresql, shared_files="s3://nowhere/at/all")
     with open_workshop(lost) as shop:
-        with pytest.raises(StorageError, match=r"The files in s3://nowhere/at/all cannot be reached"):
+        with pytest.raises(DocumentError, match=r"The files in s3://nowhere/at/all cannot be reached"):
             shop.ingest.add(make_pdf(tmp_path / "a.pdf", [RATES]), "a.pdf")
         assert shop.library.list() == [] and not list(lost.files_dir.iterdir())
     with closing(open_database(lost)):

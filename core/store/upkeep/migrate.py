@@ -12,12 +12,13 @@ from typing import Any
 from sqlalchemy import Column, ColumnElement, Select, Table, UniqueConstraint, delete, insert, literal, select, tuple_
 from sqlalchemy.exc import IntegrityError
 
+from pincite.core.domain.documents import file_name
 from pincite.core.domain.errors import StorageError
 from pincite.core.domain.settings import Settings
 from pincite.core.store.data_dir import check_ours
 from pincite.core.store.database import Database
 from pincite.core.store.files import Files
-from pincite.core.store.library import PASSAGE, Library, file_name, stored_passage
+from pincite.core.store.library import PASSAGE, Library, stored_passage
 from pincite.core.store.open import open_database
 from pincite.core.store.private import keep_private
 from pincite.core.store.schema import MIGRATING, NO_CHARACTER, counters, documents, metadata, passages
