@@ -94,14 +94,17 @@ def draw_conversation(app: Pincite, session: Session | None, names: dict[str, st
         if (earlier := app.turns.count(session.id) - len(turns)) > 0:  # a long conversation opens with its end
             offer_more(f"Show {count(earlier, 'earlier question')}", session.id, TURNS_A_PAGE, icon="expand_less")
     known: set[str] = set()
-    turns = [version_shown(app, turn) for turn in turns]
+    others = [turn.id for turn in turns if turn.status is TurnStatus.RUNNING and turn.id != running]
+    seen = {turn_id: app.runner.snapshot(turn_id) for turn_id in others}
+    elsewhere = {turn_id for turn_id, snapshot in seen.items() if snapshot.elsewhere}
+    turns = [seen[turn.id].turn if turn.id in seen else version_shown(app, turn) for turn in turns]
     for before, turn in zip([None, *turns], turns, strict=False):
         with st.container(key=f"question_{turn.id}"):
             draw_question(app, turn, names, scope=before is None or before.document_ids != turn.document_ids)
         with st.chat_message("assistant", avatar=":material/fact_check:"):
             if turn.id == running:
                 st.fragment(watch, run_every=0.3)(app, turn.id)
-            elif turn.status is TurnStatus.RUNNING:
+            elif turn.id in elsewhere:
                 st.fragment(watch, run_every=1.0)(app, turn.id)
             else:
                 with st.container(key=f"answer_{turn.id}"):

@@ -220,8 +220,9 @@ class TurnRunner:
         if live is not None:
             return live.snapshot
         turn = self._turns.get(turn_id)
-        lost = turn_id in self._unstored or not self._turns.is_worked_on(turn_id)
-        if turn.status is TurnStatus.RUNNING and lost and self._turns.mark_interrupted(self._unstored):
+        if turn.status is not TurnStatus.RUNNING or turn_id in self._unstored:
+            return TurnSnapshot(turn, draft=turn.parts)
+        if not self._turns.is_worked_on(turn_id) and self._turns.mark_interrupted():
             turn = self._turns.get(turn_id)
         return TurnSnapshot(turn, draft=turn.parts, elsewhere=turn.status is TurnStatus.RUNNING)
 

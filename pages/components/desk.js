@@ -165,7 +165,7 @@ function offerQuestion() {
   const app = document.querySelector(".stApp")
   if (!app || app.querySelector(".pincite-skip")) return
   const link = Object.assign(document.createElement("button"), { className: "pincite-skip", textContent: "Skip to question" })
-  link.addEventListener("click", () => box()?.focus())
+  link.addEventListener("click", () => withBox(() => box().focus()))
   app.prepend(link)
 }
 
